@@ -1,0 +1,1 @@
+"""Prices, reservations and settlements."""

@@ -1,0 +1,1 @@
+"""Every model call goes through here: limits, retries, budget, journal."""

@@ -1,0 +1,164 @@
+"""What a model call is, what comes back, and what can go wrong with it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any, Literal, Protocol
+
+from evalrunner.records import Usage
+
+FailureKind = Literal[
+    "rate_limited",
+    "overloaded",
+    "timeout",
+    "connection",
+    "bad_request",
+    "auth",
+    "not_found",
+    "garbage",
+    "budget",
+]
+"""`rate_limited` (429), `overloaded` (5xx), `timeout` and `connection` are retried; the others are final."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One chat message."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What tells apart calls that ask the same: repeats are never joined.
+
+    Attributes:
+        purpose: what the call is for: `judge`, `review`, `keep_reject`, `diff_verdict`.
+        item: the item's or the chunk's name.
+        run, cycle, chunk: from 1. ask: 0 for the first question, 1 for its re-ask.
+    """
+
+    purpose: str
+    item: str = ""
+    run: int = 1
+    cycle: int = 1
+    chunk: int = 1
+    ask: int = 0
+
+
+@dataclass(frozen=True)
+class CallRequest:
+    """One question to one model.
+
+    Attributes:
+        model: the id as configured: what receipts, prices and messages name.
+        route: the id as the client wants it (`openai/gpt-4o`).
+        messages: the conversation.
+        max_tokens: always sent; bounds the reply and the reservation.
+        params: temperature, seed and the like, as configured; only those that were set.
+        schema: the JSON schema that the reply must follow, requested where the model supports it.
+        api_base: the endpoint, or None for the provider's own.
+        key_env: the environment variable that holds the key; never the key itself.
+        timeout_s: for one attempt.
+        slot: what tells this call from a repeat of it.
+    """
+
+    model: str
+    route: str
+    messages: tuple[Message, ...]
+    max_tokens: int
+    slot: Slot
+    params: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] | None = None
+    api_base: str | None = None
+    key_env: str | None = None
+    timeout_s: float = 120.0
+
+    def prompt_bytes(self) -> int:
+        """UTF-8 bytes of everything that the provider counts as prompt: messages, roles and schema."""
+        text = sum(len(m.content.encode()) + len(m.role) for m in self.messages)
+        schema = len(json.dumps(self.schema).encode()) if self.schema is not None else 0
+        return text + schema
+
+    def fingerprint(self) -> str:
+        """sha256 hex over everything that changes the reply, the slot included; not time limits or keys."""
+        parts = {
+            "model": self.model,
+            "route": self.route,
+            "messages": [[m.role, m.content] for m in self.messages],
+            "max_tokens": self.max_tokens,
+            "params": dict(self.params),
+            "schema": self.schema,
+            "api_base": self.api_base,
+            "slot": vars(self.slot),
+        }
+        canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return sha256(canonical.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class CallReply:
+    """A reply as a client read it off the wire, before anybody trusts its text.
+
+    Attributes:
+        finish_reason: normalised by the client: `stop`, `length`, `content_filter`, `tool_calls` or as given.
+        usage: tokens as reported; `usage.estimated` when the provider reported none.
+        answered_by: the model name that the provider returned.
+        raw: the provider's whole reply, JSON-ready, for the journal.
+        dropped: parameters that the provider does not take and that were therefore not sent.
+        cost_usd: set by the desk when it settles; None while or where unknown.
+        latency_s, attempts: set by the desk.
+    """
+
+    text: str
+    finish_reason: str | None
+    usage: Usage
+    answered_by: str | None = None
+    raw: Mapping[str, Any] | None = None
+    dropped: tuple[str, ...] = ()
+    cost_usd: Decimal | None = None
+    latency_s: float = 0.0
+    attempts: int = 1
+
+
+class CallFailed(Exception):  # noqa: N818 - it is an outcome of a call, not a programming error
+    """A call that gave no reply. `message` is for people and holds no secret.
+
+    Attributes:
+        kind: what went wrong; says whether it is worth another try.
+        retry_after_s: what the provider asked to wait, if it did.
+        billed: the provider may have charged for it (it timed out, or broke off after accepting).
+    """
+
+    def __init__(
+        self, kind: FailureKind, message: str, *, retry_after_s: float | None = None, billed: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.kind: FailureKind = kind
+        self.message = message
+        self.retry_after_s = retry_after_s
+        self.billed = billed
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one model allows at a time; None means no limit of that sort."""
+
+    concurrency: int = 8
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+
+class Client(Protocol):
+    """Speaks to providers: sends one request once. No retries, no prices, no limits: the desk does those."""
+
+    async def send(self, request: CallRequest) -> CallReply:
+        """The provider's reply. Raises CallFailed, and nothing else but cancellation."""
+        ...
+
+    async def close(self) -> None:
+        """Closes pooled connections; called once, on the loop that used the client."""
+        ...

@@ -1,0 +1,1 @@
+"""Throwaway and sealed repositories, built and read with hardened plain git."""

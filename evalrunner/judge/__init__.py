@@ -1,0 +1,1 @@
+"""What scores outcomes. One class an option of the config group `judge`."""

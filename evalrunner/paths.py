@@ -1,0 +1,54 @@
+"""Where the packaged conf/, prompts/ and rubrics/ are, and what of the user's shadows them."""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+Kind = Literal["conf", "prompts", "rubrics"]
+
+
+@cache
+def data_root() -> Path:
+    """The folder that holds the packaged conf/, prompts/ and rubrics/.
+
+    Inside a wheel they lie in evalrunner/_data; in a checkout, or an editable install of one, at its top.
+
+    Raises:
+        RuntimeError: neither is there: the installation is broken.
+    """
+    package = Path(__file__).resolve().parent
+    for candidate in (package / "_data", package.parent):
+        if (candidate / "conf" / "run.yaml").is_file():
+            return candidate
+    raise RuntimeError(f"evalrunner's conf/ is neither in {package / '_data'} nor in {package.parent}")
+
+
+def demo(name: str) -> Path:
+    """The path of a demo file that ships with the package."""
+    return Path(__file__).resolve().parent / "demo" / name
+
+
+def user_folder(kind: Kind, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's overlay folder of this kind, or None when there is none.
+
+    For conf it is EVALRUNNER_CONF where set (an empty value or `none` switches the overlay off), else ./conf.
+    prompts and rubrics lie beside it: a project's three folders go together.
+    """
+    named = environ.get("EVALRUNNER_CONF")
+    if named is not None and named.strip().lower() in {"", "none"}:
+        return None
+    conf = Path(named) if named is not None else Path("conf")
+    folder = (conf if kind == "conf" else conf.parent / kind).absolute()
+    if not folder.is_dir() or folder.resolve() == (data_root() / kind).resolve():
+        return None
+    return folder
+
+
+def find_file(kind: Kind, name: str) -> Path | None:
+    """The file `name` of this kind: the user's own when there is one, else the packaged one, else None."""
+    for folder in (user_folder(kind), data_root() / kind):
+        if folder is not None and (folder / name).is_file():
+            return folder / name
+    return None

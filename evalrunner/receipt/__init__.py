@@ -1,0 +1,1 @@
+"""The receipt: its schema, its fingerprints, reading and writing. Imports no other room."""

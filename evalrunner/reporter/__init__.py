@@ -1,0 +1,1 @@
+"""How a receipt is shown. One class an option of the config group `reporter`."""

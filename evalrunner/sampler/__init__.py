@@ -1,0 +1,1 @@
+"""Which items are taken. One class an option of the config group `sampler`."""

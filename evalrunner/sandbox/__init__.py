@@ -1,0 +1,1 @@
+"""Isolation of the programs that we run."""

@@ -1,0 +1,1 @@
+"""Where items come from. One class an option of the config group `source`."""

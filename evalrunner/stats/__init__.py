@@ -1,0 +1,1 @@
+"""Pure maths: aggregation, agreement, intervals. Imports no other room."""

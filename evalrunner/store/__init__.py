@@ -1,0 +1,1 @@
+"""The DuckDB store of attempts, receipts and scores."""
