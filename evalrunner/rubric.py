@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from evalrunner.component import ExactDecimal, Many
+from evalrunner.component import Component, ExactDecimal, Many
 from evalrunner.errors import InputError, Problem, nearest, show
 from evalrunner.paths import data_root, find_file, user_folder
 
@@ -85,6 +85,20 @@ class Rubric(_Strict):
     def allows(self, score: Decimal) -> bool:
         """Whether a score is finite and inside the scale, both ends in."""
         return self.scale is not None and score.is_finite() and self.scale.min <= score <= self.scale.max
+
+
+class RubricFile(Component):
+    """Which rubric an eval uses.
+
+    Attributes:
+        name: of the file in rubrics/, without `.yaml`.
+    """
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+
+    def load(self) -> Rubric:
+        """The rubric; see `load_rubric`."""
+        return load_rubric(self.name)
 
 
 class _UniqueKeys(yaml.SafeLoader):

@@ -1,10 +1,11 @@
 """What a seat of a panel is, and what the pipeline hands to components at run time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from evalrunner.errors import Problem
 from evalrunner.records import Item, Judgement
 from evalrunner.rubric import Rubric
 
@@ -13,6 +14,24 @@ if TYPE_CHECKING:
     from evalrunner.model.prompts import Prompts
 
 SeatKind = Literal["llm", "heuristic", "program"]
+
+
+@dataclass(frozen=True)
+class PlannedCall:
+    """A model call that may be made, at its worst: what `validate` prices and the budget may hold.
+
+    Attributes:
+        model: the id as configured.
+        prompt_bytes: UTF-8 bytes of everything counted as prompt. messages: how many of them.
+        max_tokens: the longest reply.
+        is_reask: only made when an earlier reply was rejected.
+    """
+
+    model: str
+    prompt_bytes: int
+    messages: int
+    max_tokens: int
+    is_reask: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,4 +78,23 @@ class Seat(Protocol):
 
         Never raises for what a model or provider does: that is a Judgement whose status says it.
         """
+        ...
+
+    def planned(self, items: Sequence[Item], *, prompt: str, bench: Bench) -> list[tuple[int, int, int]]:
+        """The calls that scoring the items may take, at their worst: the first ask, then each re-ask.
+
+        Each is (UTF-8 bytes of prompt, messages, most tokens of reply). A seat that calls nothing gives [].
+        """
+        ...
+
+    def described(self) -> Mapping[str, Any]:
+        """The seat as configured, JSON-ready, for the receipt; names of key variables, never keys."""
+        ...
+
+    def asked(self) -> Mapping[str, Any]:
+        """The call parameters that change what is asked; part of the prompt fingerprint."""
+        ...
+
+    def check_ready(self, environ: Mapping[str, str]) -> list[Problem]:
+        """What is missing before this seat can be asked: a key, an extra. Empty when it is ready."""
         ...

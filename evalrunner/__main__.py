@@ -1,0 +1,7 @@
+"""`python -m evalrunner` is the command `evalrunner`."""
+
+import sys
+
+from evalrunner.cli import main
+
+sys.exit(main())

@@ -1,0 +1,142 @@
+"""A receipt's settings as overrides, so that its run can be composed and run again."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig, open_dict
+
+from evalrunner.config.quoting import assigned, quoted
+from evalrunner.config.tree import RunConfig
+from evalrunner.errors import InputError, Problem, UsageError, show
+from evalrunner.receipt.schema import Receipt
+
+FIXED = ("panel", "source", "eval")
+_KEY = re.compile(r"^[~+]*([\w./@-]+)")
+
+
+def refuse_overrides(overrides: Sequence[str]) -> None:
+    """Refuses overrides of what a comparison must keep.
+
+    Raises:
+        UsageError: panel, source or eval were overridden; every such override.
+    """
+    problems = []
+    for override in overrides:
+        match = _KEY.match(override)
+        key = match[1] if match else override
+        if re.split(r"[./@]", key)[0] in FIXED:
+            problems.append(
+                Problem(
+                    key,
+                    "cannot be overridden here: the receipt says what is run again",
+                    override,
+                    "run with the change, and compare receipts",
+                )
+            )
+    if problems:
+        raise UsageError(problems)
+
+
+def overrides_of(receipt: Receipt, config: RunConfig) -> tuple[list[str], list[str]]:
+    """The overrides that make a config run as the receipt did, and what it does not tell, one line each.
+
+    What the user overrides besides (a limit, a seed, a budget) comes after these, and wins.
+    """
+    overrides: list[str] = []
+    untold: list[str] = []
+    if receipt.eval is not None:
+        overrides.append(f"eval={receipt.eval}")
+    _source(receipt, overrides, untold)
+    _sampler(receipt, overrides, untold)
+    overrides.append(f"panel.models={_value(_seats(receipt, untold))}")
+    if receipt.judge is not None and receipt.judge.name == "rubric_panel":
+        overrides.append(f"judge.chunk_size={_value(receipt.judge.chunk_size)}")
+    else:
+        untold.append("the receipt does not name a chunk size; the configured one is used")
+    if receipt.cycles is not None:
+        overrides += [f"cycles.max={receipt.cycles.max}", f"cycles.stop={quoted(receipt.cycles.stop)}"]
+    else:
+        overrides.append(f"cycles.max={max(receipt.cycles_run, 1)}")
+        untold.append(f"the receipt does not name the cycles; its {receipt.cycles_run} run are the most now")
+    return overrides, untold
+
+
+def _source(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
+    corpus = receipt.corpus
+    if corpus.source is not None:
+        overrides.append(f"source={'db' if corpus.source == 'db' else 'file'}")
+    if corpus.location is None:
+        untold.append("the receipt does not name the location of its corpus; the configured one is used")
+    elif corpus.source != "db" or not corpus.location.startswith("postgresql:"):
+        overrides.append(assigned("source.path", corpus.location))
+    prefix = corpus.slug_prefix
+    overrides.append("source.slug_prefix=null" if prefix is None else assigned("source.slug_prefix", prefix))
+
+
+def _sampler(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
+    sampler = receipt.sampler
+    if sampler is None:
+        overrides.append(f"sampler.limit={receipt.corpus.n_takes}")
+        untold.append(
+            f"the receipt does not name its sampler; the configured one takes {receipt.corpus.n_takes} items"
+        )
+        return
+    overrides.append(f"sampler={_name(sampler.name, 'sampler.name')}")
+    overrides.append(f"sampler.limit={_value(sampler.limit)}")
+    if sampler.name in {"random", "stratified"}:
+        overrides.append(f"sampler.seed={_value(sampler.seed)}")
+    if sampler.stratify is not None:
+        overrides.append(assigned("sampler.by", sampler.stratify))
+
+
+def _seats(receipt: Receipt, untold: list[str]) -> list[Any]:
+    if receipt.panel is None:
+        untold.append("the receipt does not name call parameters; the models' options or defaults are used")
+        return list(receipt.models)
+    return [dict(seat) for seat in receipt.panel.seats]
+
+
+def _name(text: str, where: str) -> str:
+    """A text of the receipt that becomes a key or an option's name, unquoted: a plain word or nothing."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", text):
+        raise InputError(Problem(f"the receipt: {where}", "is no plain name", show(text)))
+    return text
+
+
+def _value(value: Any) -> str:
+    """A plain value in Hydra's grammar; every text in it stays a text."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, dict):
+        pairs = (f"{_name(key, 'panel.seats')}:{_value(each)}" for key, each in value.items())
+        return "{" + ",".join(pairs) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(_value(each) for each in value) + "]"
+    return str(value)
+
+
+def recomposed(config: DictConfig, derived: Sequence[str]) -> DictConfig:
+    """The running job's configuration, composed again with `derived` before the user's own overrides."""
+    hydra = HydraConfig.get()
+    loader = GlobalHydra.instance().config_loader()
+    made = loader.load_configuration(
+        config_name=hydra.job.config_name,
+        overrides=[*derived, *hydra.overrides.task],
+        run_mode=RunMode.RUN,
+        from_shell=False,
+    )
+    with open_dict(made.hydra):
+        made.hydra.runtime.output_dir = hydra.runtime.output_dir
+        made.hydra.mode = hydra.mode
+        made.hydra.job.num = hydra.job.get("num", 0)
+    HydraConfig.instance().set_config(made)
+    del made["hydra"]
+    return made

@@ -1,0 +1,39 @@
+"""`evalrunner run`: select, produce and judge in one go."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from evalrunner.commands.output import exit_code, keep, open_session, report
+from evalrunner.config import jobs as sweep
+from evalrunner.config.tree import run_config
+from evalrunner.pipeline.runner import run
+from evalrunner.reporter.trend import print_jobs
+
+
+def main(config: DictConfig, *, folder: Path) -> int:
+    """Runs the eval, keeps its receipt, shows it, and returns the verdict's exit code."""
+    session = open_session(run_config(config), folder)
+    finished = run(session)
+    report(session, finished.receipt, keep(session, finished))
+    return exit_code(finished.receipt)
+
+
+def summarise(jobs: Sequence[sweep.Job], *, as_json: bool) -> None:
+    """A sweep on stdout: a table with a line a job, or with `as_json` a receipt a line, in job order."""
+    if as_json:
+        sweep.summarise(jobs, as_json=True)
+        return
+    rows = [
+        {
+            "number": job.number,
+            "code": job.code,
+            "overrides": " ".join(job.overrides),
+            "receipt": job.written(),
+            "place": job.receipt or job.folder,
+        }
+        for job in jobs
+    ]
+    print_jobs(rows, sys.stdout)

@@ -1,0 +1,19 @@
+"""`evalrunner select`: the sample, as JSON lines for `produce`, `judge` or a file."""
+
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from evalrunner.commands.output import open_session
+from evalrunner.commands.records import write
+from evalrunner.config.tree import StageConfig, load
+from evalrunner.pipeline.runner import select
+from evalrunner.pipeline.via import lines
+
+
+def main(config: DictConfig, *, folder: Path | None) -> int:
+    """Writes one record an item. Calls nothing and keeps nothing."""
+    asked = load(config, StageConfig)
+    piped = select(open_session(asked, folder or Path()))
+    write(lines(piped.items, None, piped.via), asked.out)
+    return 0

@@ -1,0 +1,48 @@
+"""`evalrunner trend`: stored receipts over time, newest first, one rubric epoch after another."""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from evalrunner.commands.output import say
+from evalrunner.config.tree import TrendConfig, load
+from evalrunner.receipt.jsontext import readable_json
+from evalrunner.reporter.trend import print_trend
+
+
+def main(config: DictConfig, *, folder: Path | None) -> int:
+    """Prints the rows, as a table or as `{"schema_version": 1, "rows": [...]}`."""
+    asked = load(config, TrendConfig)
+    wanted = asked.trend
+    with asked.store.reading(say) as reader:
+        rows = reader.trend(
+            eval_name=wanted.eval,
+            rubric_version=wanted.rubric_version,
+            panel=wanted.panel,
+            corpus=wanted.corpus,
+            limit=wanted.limit,
+            attempts=wanted.attempts,
+        )
+        empty = reader.is_empty
+        names = sorted({row.eval for row in rows})
+        versions = {name: reader.rubric_versions(name) for name in names}
+    several = {
+        (name, version)
+        for name, by_version in versions.items()
+        for version, shas in by_version.items()
+        if len(shas) > 1
+    }
+    for name, version in sorted(several):
+        say(f"warning: {name}: rubric {version} appears with {len(versions[name][version])} fingerprints")
+    if asked.json:
+        rows_json = [{name: value for name, value in asdict(row).items() if name != "metric"} for row in rows]
+        sys.stdout.write(readable_json({"schema_version": 1, "rows": rows_json}) + "\n")
+    elif empty:
+        say("no runs yet")
+    elif not rows:
+        say("no runs match; leave a filter out to see more")
+    else:
+        print_trend(rows, several, sys.stdout)
+    return 0

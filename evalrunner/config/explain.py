@@ -1,0 +1,95 @@
+"""Puts what Hydra, OmegaConf and YAML say about a configuration into our words: place, value, what is allowed."""
+
+import re
+
+import yaml
+from hydra.errors import (
+    CompactHydraException,
+    HydraException,
+    MissingConfigException,
+    OverrideParseException,
+)
+from omegaconf.errors import OmegaConfBaseException
+
+from evalrunner.errors import ConfigError, EvalrunnerError, Problem, UsageError, nearest, show
+from evalrunner.paths import data_root, user_folder
+
+CONFIG_FAULTS = (CompactHydraException, HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError)
+"""What composing a wrong configuration may raise."""
+
+_OPTION = re.compile(r"Could not (?:find|load) '([^']+)'")
+_IN = re.compile(r"^In '([^']+)': ")
+
+
+def explained(error: BaseException) -> EvalrunnerError:
+    """The error of ours that says the same."""
+    if isinstance(error, EvalrunnerError):
+        return error
+    if isinstance(error, OverrideParseException):
+        return UsageError(
+            Problem(
+                "",
+                f"an override that Hydra cannot read: {_first_line(error.message)}",
+                show(error.override),
+                "key=value; quote a value with blanks, commas, brackets or quotes: key='\"a, b\"'",
+            )
+        )
+    if isinstance(error, MissingConfigException):
+        return ConfigError(_missing(error))
+    if isinstance(error, yaml.MarkedYAMLError):
+        return ConfigError(_yaml(error))
+    if isinstance(error, OmegaConfBaseException):
+        return ConfigError(_omegaconf(error))
+    cause = error.__cause__
+    if isinstance(cause, EvalrunnerError):
+        return cause
+    if isinstance(cause, OmegaConfBaseException):
+        problem = _omegaconf(cause)
+        text = _first_line(str(error))
+        what = f"{text}: {problem.what}" if text else problem.what
+        return ConfigError(Problem(problem.where, what, problem.found))
+    return ConfigError(Problem("", " ".join(str(error).split()) or type(error).__name__))
+
+
+def _missing(error: MissingConfigException) -> Problem:
+    """A file of a defaults list, or the primary configuration, is not there."""
+    text = str(error)
+    inside = _IN.match(text)
+    named = _OPTION.search(text)
+    if named is None:
+        names = primaries()
+        name = error.missing_cfg_file or ""
+        return Problem(
+            "--config-name", "no such configuration", show(name), ", ".join(names), nearest(name, names)
+        )
+    group, _, option = named[1].rpartition("/")
+    options = [str(each) for each in error.options or ()]
+    where = f"{inside[1]}.yaml: defaults: {group}" if inside else group
+    return Problem(
+        where, "no such option", show(option), ", ".join(options) or None, nearest(option, options)
+    )
+
+
+def primaries() -> list[str]:
+    """The configurations that `--config-name` can name."""
+    folders = (data_root() / "conf", user_folder("conf"))
+    return sorted({file.stem for folder in folders if folder is not None for file in folder.glob("*.yaml")})
+
+
+def _yaml(error: yaml.MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    where = f"{mark.name}:{mark.line + 1}:{mark.column + 1}" if mark else ""
+    what = error.problem or error.context or "is no YAML"
+    if "\\t" in what:
+        what += " (YAML is indented with blanks, never with tabs)"
+    return Problem(where, f"is no YAML: {what}")
+
+
+def _omegaconf(error: OmegaConfBaseException) -> Problem:
+    where = str(error.full_key or error.key or "")
+    return Problem(where, _first_line(str(error.msg or error)))
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else ""

@@ -1,0 +1,118 @@
+"""What a job leaves behind, so that its exit code survives every launcher.
+
+Workers of a launcher return nothing that can be relied on; a file in each job's folder can.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evalrunner.errors import EXIT_CRASH, EXIT_OK
+
+RESULT = "result.json"
+RECEIPT = "receipt.json"
+"""The name under which a command keeps the receipt of its attempt in the run folder."""
+
+WORST_FIRST = (130, 4, 3, 1, 2, 0)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One finished job.
+
+    Attributes:
+        number: its place in the sweep, from 0; 0 for a single run.
+        code: its exit code.
+        overrides: as given to it.
+        folder: its run folder.
+        receipt: the file of its receipt; None when it left none.
+        error: what went wrong, for people; None when nothing did.
+    """
+
+    number: int
+    code: int
+    overrides: tuple[str, ...]
+    folder: str
+    receipt: str | None = None
+    error: str | None = None
+
+    def written(self) -> dict[str, Any] | None:
+        """The receipt, read from its file; None when the job left none."""
+        if self.receipt is None:
+            return None
+        loaded = json.loads(Path(self.receipt).read_text(encoding="utf-8"))
+        return loaded if isinstance(loaded, dict) else None
+
+
+def keep(job: Job) -> None:
+    """Writes a job's result into its folder, whole or not at all."""
+    path = Path(job.folder) / RESULT
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(json.dumps(asdict(job), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def collect(folder: Path, expected: int = 0) -> list[Job]:
+    """The jobs of a sweep's folder, in their order.
+
+    A job that left no result counts as a crash: its folder is there without one, or fewer than `expected` are.
+    """
+    results = {path.parent: _read(path) for path in folder.rglob(RESULT)}
+    begun = {path.parent for path in folder.rglob(".hydra") if path.is_dir()} - {folder}
+    jobs = [
+        *results.values(),
+        *(_lost(place, str(path)) for place, path in enumerate(sorted(begun - set(results)))),
+    ]
+    jobs.sort(key=lambda job: job.number)
+    missing = range(len(jobs), expected)
+    return jobs + [_lost(number, str(folder)) for number in missing]
+
+
+def _read(path: Path) -> Job:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return Job(**{**values, "overrides": tuple(values["overrides"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        return Job(0, EXIT_CRASH, (), str(path.parent), error=f"{path} cannot be read: {error}")
+
+
+def _lost(number: int, folder: str) -> Job:
+    """A job without a result, as far as Hydra has noted what it was."""
+    name = Path(folder).name.rpartition(".")[2]
+    place = int(name) if name.isdecimal() else number
+    try:
+        noted = yaml.safe_load((Path(folder) / ".hydra" / "overrides.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        noted = None
+    overrides = tuple(map(str, noted)) if isinstance(noted, list) else ()
+    return Job(place, EXIT_CRASH, overrides, folder, error="left no result")
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of a sweep: the worst of its jobs'; a code that is none of ours counts as a crash."""
+    found = {code if code in WORST_FIRST else EXIT_CRASH for code in codes}
+    return next((code for code in WORST_FIRST if code in found), EXIT_OK)
+
+
+def in_sweep() -> bool:
+    """Whether the running job is part of a sweep: then only the parent writes to stdout."""
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
+
+    return bool(HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN)
+
+
+def summarise(jobs: Sequence[Job], *, as_json: bool) -> None:
+    """The summary of a sweep on stdout: a line a job, or with `as_json` a receipt a line, in job order."""
+    for job in jobs:
+        if not as_json:
+            what = " ".join(job.overrides) or "no overrides"
+            sys.stdout.write(f"{job.number}  exit {job.code}  {what}  {job.receipt or ''}".rstrip() + "\n")
+        elif (receipt := job.written()) is not None:
+            sys.stdout.write(json.dumps(receipt, ensure_ascii=False, separators=(",", ":")) + "\n")

@@ -1,0 +1,119 @@
+"""Hydra's config loader with our rules: full seats, every field shown, and clear refusals.
+
+Everything here happens during composition, so it holds for a single run, for `--cfg job`, and for each job of a
+sweep under any launcher. A loader pickles with its search path, so that workers of a launcher compose alike.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra.core.default_element import ResultDefault
+from hydra.core.override_parser.types import Override, QuotedString
+from omegaconf import DictConfig, ListConfig, OmegaConf
+
+from evalrunner.config import folders
+from evalrunner.config.advice import unknown_keys, wrong_choices
+from evalrunner.config.fill import fill
+from evalrunner.config.seats import full_seat, full_seats
+from evalrunner.errors import ConfigError
+
+folders.register_resolver()
+
+SEATS = "panel.models"
+_HYDRA_ONLY = frozenset({"hydra"})
+
+
+class Loader(ConfigLoaderImpl):
+    """Composes as Hydra does, and resolves the names in panels on the way."""
+
+    _overrides: Sequence[Override] = ()
+
+    def _parse_overrides_and_create_caching_repo(
+        self, config_name: str | None, overrides: list[str]
+    ) -> tuple[list[Override], CachingConfigRepository]:
+        """Parses, refuses wrong choices of options, and makes full seats of the entries that overrides list."""
+        parsed, repo = super()._parse_overrides_and_create_caching_repo(config_name, overrides)
+        problems = wrong_choices(parsed, repo)
+        if problems:
+            raise ConfigError(problems)
+        for override in parsed:
+            self._rewrite(override, repo)
+        self._overrides = [each for each in parsed if not _chooses(each, repo)]
+        return parsed, repo
+
+    def _compose_config_from_defaults_list(
+        self, defaults: list[ResultDefault], repo: IConfigRepository
+    ) -> DictConfig:
+        """Merges the files, then makes full seats, shows every field, and refuses unknown keys."""
+        config = super()._compose_config_from_defaults_list(defaults, repo)
+        listed = [each for each in self._overrides if _lists_seats(each)]
+        if not listed:
+            _resolve_seats(config, repo, super()._compose_config_from_defaults_list)
+        elif (panel := _panel(config)) is not None and "models" in set(panel):
+            panel["models"] = listed[-1]._value  # so that overrides of its places are checked against it
+        for key in config:
+            if key not in _HYDRA_ONLY:
+                fill(config._get_node(key), str(key))
+        problems = unknown_keys(self._overrides, config)
+        if problems:
+            raise ConfigError(problems)
+        return config
+
+    def _rewrite(self, override: Override, repo: IConfigRepository) -> None:
+        """Replaces names in the value of an override of panel.models, or of one place in it."""
+        key = override.key_or_group
+        if override.is_delete() or override.is_sweep_override() or override.package is not None:
+            return
+        compose, value = super()._compose_config_from_defaults_list, _unquoted(override._value)
+        if key == SEATS and isinstance(value, list):
+            override._value = full_seats(value, SEATS, repo, compose)
+        elif key == "panel" and isinstance(value, dict) and isinstance(value.get("models"), list):
+            override._value = {**value, "models": full_seats(value["models"], SEATS, repo, compose)}
+        elif key.startswith(f"{SEATS}.") and key.count(".") == 2 and isinstance(value, str | dict):
+            override._value = full_seat(value, key, repo, compose)
+
+
+def _unquoted(value: Any) -> Any:
+    """A parsed value with quoted strings as plain ones; `${` in them is still unresolved."""
+    if isinstance(value, QuotedString):
+        return value.text
+    if isinstance(value, list):
+        return [_unquoted(each) for each in value]
+    if isinstance(value, dict):
+        return {_unquoted(key): _unquoted(each) for key, each in value.items()}
+    return value
+
+
+def _chooses(override: Override, repo: IConfigRepository) -> bool:
+    """Whether an override chooses an option (or sweeps) rather than setting a key."""
+    is_dict = isinstance(override._value, dict)
+    return override.is_sweep_override() or (repo.group_exists(override.key_or_group) and not is_dict)
+
+
+def _lists_seats(override: Override) -> bool:
+    return override.key_or_group == SEATS and isinstance(override._value, list) and not override.is_delete()
+
+
+def _panel(config: DictConfig) -> DictConfig | None:
+    panel = config._get_node("panel") if "panel" in set(config) else None
+    is_whole = isinstance(panel, DictConfig) and not panel._is_none() and not panel._is_interpolation()
+    return panel if is_whole else None
+
+
+def _resolve_seats(
+    config: DictConfig,
+    repo: IConfigRepository,
+    compose: Callable[[list[ResultDefault], IConfigRepository], DictConfig],
+) -> None:
+    """Makes full seats of the entries that the files list."""
+    panel = _panel(config)
+    models = panel._get_node("models") if panel is not None and "models" in set(panel) else None
+    if panel is None or not isinstance(models, ListConfig) or models._is_none() or models._is_interpolation():
+        return
+    entries = [
+        OmegaConf.to_container(each, resolve=False) if OmegaConf.is_config(each) else each
+        for each in models._iter_ex(resolve=False)
+    ]
+    panel["models"] = full_seats(entries, SEATS, repo, compose)

@@ -1,0 +1,258 @@
+"""The whole configuration of a command, typed: what is left when a composed config has passed every check."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Literal, TypeVar
+
+from omegaconf import DictConfig
+from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic.dataclasses import dataclass
+
+from evalrunner.budget.budget import Budget
+from evalrunner.budget.pricing import Pricing
+from evalrunner.component import Component, ExactDecimal, FilePath
+from evalrunner.config.app import shadowed
+from evalrunner.config.check import checked, holds_bad, raise_all, resolved, translated, unknown_roots
+from evalrunner.errors import Problem
+from evalrunner.judge.base import Judge
+from evalrunner.model.panel import NoPanel, Panel
+from evalrunner.reporter.base import Reporter
+from evalrunner.rubric import RubricFile
+from evalrunner.sampler.base import Sampler
+from evalrunner.source.base import Source
+from evalrunner.store.base import Store
+from evalrunner.subject.base import Subject
+from evalrunner.threshold.base import Threshold
+
+STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+SHA8 = r"^[0-9a-f]{8}$"
+
+
+class Cycles(Component):
+    """How often the panel is asked.
+
+    Attributes:
+        max: at most so many panel calls; None takes `default_max`.
+        default_max: 1; the command line makes it 3 on a terminal.
+        stop: `verdict` stops at the first PASS or INCONCLUSIVE; `never` pools all cycles.
+    """
+
+    max: int | None = Field(default=None, ge=1)
+    default_max: int = Field(default=1, ge=1)
+    stop: Literal["verdict", "never"] = "verdict"
+
+
+class Regress(Component):
+    """When a drop is a regression.
+
+    Attributes:
+        threshold: the largest drop of a dimension's mean, or of the overall score, that is none.
+    """
+
+    threshold: ExactDecimal = Field(ge=0)
+
+
+class TrendFilter(Component):
+    """Which receipts `trend` shows; None filters nothing.
+
+    Attributes:
+        panel: a model id of the panel, or the panel's models_sha8.
+        corpus: a corpus_sha8.
+        limit: at most so many rows, the newest.
+        attempts: every attempt rather than one row a receipt.
+    """
+
+    eval: str | None = None
+    rubric_version: str | None = None
+    panel: str | None = None
+    corpus: str | None = Field(default=None, pattern=SHA8)
+    limit: int = Field(ge=1)
+    attempts: bool = False
+
+
+class FromDb(Component):
+    """A stored receipt, by its id or by its four fingerprints; all None when none is meant."""
+
+    id: int | None = Field(default=None, ge=1)
+    corpus: str | None = Field(default=None, pattern=SHA8)
+    prompt: str | None = Field(default=None, pattern=SHA8)
+    models: str | None = Field(default=None, pattern=SHA8)
+    rubric: str | None = Field(default=None, pattern=SHA8)
+
+    @property
+    def shas(self) -> tuple[str, str, str, str] | None:
+        """Corpus, prompt, models, rubric; None when they are not given."""
+        given = (self.corpus, self.prompt, self.models, self.rubric)
+        return given if all(each is not None for each in given) else None  # type: ignore[return-value]
+
+    @model_validator(mode="after")
+    def _one_way(self) -> "FromDb":
+        shas = [self.corpus, self.prompt, self.models, self.rubric]
+        given = sum(each is not None for each in shas)
+        if given not in {0, 4} or (given and self.id is not None):
+            raise ValueError("name a receipt by its id, or by all four of corpus, prompt, models and rubric")
+        return self
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class Composed:
+    """What every command's configuration tells of how it was composed.
+
+    Attributes:
+        json: print the result as JSON and nothing else.
+        out: write the result to this file.
+        choices: the option chosen of each group; several are joined by commas.
+        overrides: as given, flags translated.
+        shadowed: the packaged options that the user's conf/ shadows.
+    """
+
+    json: bool
+    out: FilePath | None
+    choices: Mapping[str, str]
+    overrides: Sequence[str]
+    shadowed: Sequence[str]
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class RunConfig(Composed):
+    """The configuration of `run` and `validate`: one eval and everything that it takes.
+
+    Attributes:
+        eval: the eval's name.
+        runs: how often the subject runs on each item.
+        concurrency: how many runs of the subject go on at a time.
+    """
+
+    eval: str
+    source: Source
+    sampler: Sampler
+    subject: Subject
+    judge: Judge
+    panel: Panel | NoPanel
+    rubric: RubricFile
+    budget: Budget
+    pricing: Pricing
+    threshold: Threshold
+    store: Store
+    reporter: Mapping[str, Reporter]
+    cycles: Cycles
+    runs: int = Field(ge=1)
+    concurrency: int = Field(ge=1)
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class StageConfig(RunConfig):
+    """The configuration of `select`, `produce` and `judge`.
+
+    Attributes:
+        input: where records are read from; None is stdin.
+    """
+
+    input: FilePath | None
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class RegressConfig(RunConfig):
+    """The configuration of `regress`.
+
+    Attributes:
+        against: the receipt to compare with.
+    """
+
+    against: FilePath
+    regress: Regress
+
+    @field_validator("against", mode="before")
+    @classmethod
+    def _given(cls, value: Any) -> Any:
+        if value is None:
+            raise ValueError("the receipt to compare with is not given: --against FILE")
+        return value
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class TrendConfig(Composed):
+    """The configuration of `trend`."""
+
+    trend: TrendFilter
+    store: Store
+
+
+@dataclass(frozen=True, config=STRICT, kw_only=True)
+class ReplayConfig(Composed):
+    """The configuration of `replay`: a receipt's file, or a receipt of the store.
+
+    Attributes:
+        receipt: the file; None when `from_db` names a stored one.
+    """
+
+    receipt: FilePath | None
+    from_db: FromDb
+    store: Store
+    reporter: Mapping[str, Reporter]
+
+
+C = TypeVar("C", bound=Composed)
+
+_OWN = frozenset({"choices", "overrides", "shadowed"})
+
+
+def run_config(config: DictConfig) -> RunConfig:
+    """The configuration of `run` and `validate`; see `load`."""
+    return load(config, RunConfig)
+
+
+def load(config: DictConfig, kind: type[C]) -> C:
+    """A composed configuration as a typed, frozen tree, its components instantiated by Hydra.
+
+    Everything is checked first: missing values, interpolations, unknown keys at any level, types and ranges, code
+    that is not registered.
+
+    Args:
+        config: as a job gets it, without the node `hydra`.
+        kind: the class of the command's configuration.
+
+    Raises:
+        ConfigError: with every problem, under the dotted key that mends it.
+    """
+    from hydra.utils import instantiate
+
+    problems: list[Problem] = []
+    names = [each.name for each in fields(kind) if each.name not in _OWN]
+    values = resolved(config, problems)
+    problems += unknown_roots(values, names)
+    parts = {name: checked(value, name, problems) for name, value in values.items() if name in names}
+    first = _tree(kind, parts, problems)
+    if isinstance(first, RunConfig) and isinstance(first.panel, NoPanel) and not first.judge.metrics():
+        judge = type(first.judge).__name__
+        problems.append(Problem("panel", f"nobody sits in it, and judge {judge} asks a panel", None, "panel=OPTION"))
+    raise_all(problems)
+    tree = _tree(kind, instantiate(config, _convert_="all"), problems)
+    raise_all(problems)
+    assert tree is not None
+    return tree
+
+
+def _tree(kind: type[C], parts: Mapping[str, Any], problems: list[Problem]) -> C | None:
+    """The typed tree of built parts; None, with what is wrong added to `problems`, when it cannot be made."""
+    choices, overrides = _composition(parts)
+    try:
+        return kind(**parts, choices=choices, overrides=overrides, shadowed=shadowed())
+    except ValidationError as error:
+        problems += translated(error, parts, "", list(parts))
+        return None
+
+
+def _composition(parts: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
+    """The options chosen and the overrides given, as far as Hydra is at work."""
+    from hydra.core.hydra_config import HydraConfig
+
+    several = parts.get("reporter")
+    choices = {"reporter": ",".join(several)} if isinstance(several, Mapping) else {}
+    if not HydraConfig.initialized():
+        return choices, []
+    hydra = HydraConfig.get()
+    for group, option in hydra.runtime.choices.items():
+        if isinstance(option, str) and not str(group).startswith("hydra/"):
+            choices[str(group)] = option
+    return choices, list(hydra.overrides.task)

@@ -1,0 +1,50 @@
+"""What every judge is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from evalrunner.model.seat import Bench, PlannedCall
+from evalrunner.records import Figures, Item, Judgement, Outcome
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Scores outcomes, cycle by cycle; it never sees the threshold."""
+
+    async def cycle(
+        self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench
+    ) -> list[Judgement]:
+        """The judgements of cycle `n` (from 1). What a model or provider does wrong is one of them."""
+        ...
+
+    def figures(
+        self,
+        items: Sequence[Item],
+        outcomes: Sequence[Outcome],
+        judgements: Sequence[Judgement],
+        bench: Bench,
+        *,
+        pooled: bool,
+    ) -> Figures:
+        """What the judgements add up to: of the last cycle, or of all cycles when `pooled`."""
+        ...
+
+    def planned(self, items: Sequence[Item], bench: Bench) -> list[PlannedCall]:
+        """Every call that one cycle over the items may make, re-asks included."""
+        ...
+
+    def metrics(self) -> Sequence[str]:
+        """The names of the metrics that its figures may hold; none for rubric panels."""
+        ...
+
+    def described(self) -> Mapping[str, Any]:
+        """The judge for the receipt: its name and how items are put to it."""
+        ...
+
+    def prompts(self) -> Sequence[str]:
+        """The prompt templates that are asked with; their text is part of the prompt fingerprint."""
+        ...
+
+    def asked(self) -> Mapping[str, Any]:
+        """The settings of this judge that change what is asked; part of the prompt fingerprint."""
+        ...

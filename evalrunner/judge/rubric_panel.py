@@ -1,0 +1,115 @@
+"""A panel of seats scores the items on the rubric's dimensions."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from evalrunner.component import Component
+from evalrunner.model.seat import Bench, PlannedCall
+from evalrunner.records import Figures, Item, Judgement, Outcome, SeatScores
+from evalrunner.stats.panel import ChunkScore, seat_scores
+
+
+class RubricPanel(Component):
+    """All seats score the whole sample in parallel, once a cycle.
+
+    Attributes:
+        prompt: the prompt template, in prompts/, that LLM seats are asked with.
+        chunk_size: how many items are scored in one prompt; None puts the whole sample into one.
+    """
+
+    prompt: str = Field(default="takes_quality", pattern=r"^[a-z][a-z0-9_]*$")
+    chunk_size: int | None = Field(default=None, ge=1)
+
+    def chunks(self, items: Sequence[Item]) -> list[Sequence[Item]]:
+        """The items in sampled order, cut into runs of at most `chunk_size`."""
+        if not items:
+            return []
+        size = self.chunk_size or len(items)
+        return [items[start : start + size] for start in range(0, len(items), size)]
+
+    async def cycle(
+        self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench
+    ) -> list[Judgement]:
+        """One panel call: every seat on every chunk, in panel order, then in chunk order."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(
+                    seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
+                )
+                for place, seat in enumerate(bench.seats)
+                for number, chunk in enumerate(self.chunks(items), start=1)
+            ]
+        return [task.result() for task in tasks]
+
+    def figures(
+        self,
+        items: Sequence[Item],
+        outcomes: Sequence[Outcome],
+        judgements: Sequence[Judgement],
+        bench: Bench,
+        *,
+        pooled: bool,
+    ) -> Figures:
+        """The contributing seats' exact scores (docs/architecture.md, verdict of a rubric panel).
+
+        The denominator counts item scores: items times seats, over the cycles that count.
+        """
+        last = max((judgement.cycle for judgement in judgements), default=0)
+        counted = [judgement for judgement in judgements if pooled or judgement.cycle == last]
+        by_place = seat_scores(
+            [
+                ChunkScore(each.place, each.cycle, each.chunk, len(each.item_ids), _complete(each))
+                for each in counted
+            ],
+            bench.rubric.names,
+            chunks=len(self.chunks(items)),
+            pooled=pooled,
+        )
+        unscored: dict[str, int] = {}
+        for each in counted:
+            if each.status not in {"scored", "skipped"}:
+                unscored[each.status] = unscored.get(each.status, 0) + len(each.item_ids)
+        return Figures(
+            seats=tuple(seat.id for seat in bench.seats),
+            dimensions=bench.rubric.names,
+            scores=tuple(
+                SeatScores(seat=bench.seats[place].id, place=place, values=values)
+                for place, values in by_place.items()
+            ),
+            planned=sum(len(each.item_ids) for each in counted),
+            scored=sum(len(each.item_ids) for each in counted if each.status == "scored"),
+            unscored=unscored,
+            skipped=sum(len(each.item_ids) for each in counted if each.status == "skipped"),
+        )
+
+    def planned(self, items: Sequence[Item], bench: Bench) -> list[PlannedCall]:
+        """Every seat on every chunk, each with its re-asks; seats that call no model plan nothing."""
+        return [
+            PlannedCall(seat.id, *bound, is_reask=ask > 0)
+            for seat in bench.seats
+            for chunk in self.chunks(items)
+            for ask, bound in enumerate(seat.planned(chunk, prompt=self.prompt, bench=bench))
+        ]
+
+    def metrics(self) -> Sequence[str]:
+        """None: the figures are scores."""
+        return ()
+
+    def described(self) -> Mapping[str, Any]:
+        """Name, template and chunking."""
+        return {"name": "rubric_panel", "prompt": self.prompt, "chunk_size": self.chunk_size}
+
+    def prompts(self) -> Sequence[str]:
+        """The one template."""
+        return (self.prompt,)
+
+    def asked(self) -> Mapping[str, Any]:
+        """How the sample is cut."""
+        return {"chunk_size": self.chunk_size}
+
+
+def _complete(judgement: Judgement) -> Mapping[str, Any] | None:
+    return judgement.values if judgement.status == "scored" else None

@@ -1,0 +1,120 @@
+"""Asking a model until its reply can be used, a bounded number of times; every ask is paid and counted."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
+
+from evalrunner.calls.request import CallFailed, CallReply, CallRequest, Client, Limits, Message
+from evalrunner.model.reply import ReplyRejected, harmless
+from evalrunner.records import Spend
+
+if TYPE_CHECKING:
+    from evalrunner.calls.desk import Desk
+
+T = TypeVar("T")
+
+ECHO_BYTES = 4096
+"""At most so much of a rejected reply goes back to the model with a re-ask; bounds what a re-ask costs."""
+
+REASON_BYTES = 400
+
+REASK = (
+    "That reply could not be used: {reason}. Answer the request above once more, with exactly one JSON "
+    "object in the form asked for, complete, and with nothing before or after it."
+)
+
+Parse = Callable[[str, str | None], T]
+"""Text and finish reason of a reply -> its value. Raises ReplyRejected."""
+
+
+@dataclass(frozen=True)
+class Asked(Generic[T]):
+    """What came of asking a model.
+
+    Attributes:
+        status: `answered` with a value; `rejected` when no reply could be used; `failed` when the provider
+            gave none; `skipped` when the budget did not allow the call.
+        value: what the parser made of the reply; None unless answered.
+        error: one line for people; None when answered.
+        spend: of all replies, the rejected ones included.
+        answered_by: the model name in the last reply.
+        asks: how many replies there were.
+        dropped: parameters that the provider does not take.
+    """
+
+    status: Literal["answered", "rejected", "failed", "skipped"]
+    value: T | None = None
+    error: str | None = None
+    spend: Spend = field(default_factory=Spend)
+    answered_by: str | None = None
+    asks: int = 0
+    dropped: tuple[str, ...] = ()
+
+
+async def ask(
+    make: Callable[[Sequence[Message], int], CallRequest],
+    messages: Sequence[Message],
+    parse: Parse[T],
+    *,
+    reasks: int,
+    desk: "Desk",
+    client: Client,
+    limits: Limits,
+) -> Asked[T]:
+    """Asks, and asks again with the reply and what was wrong with it, at most `reasks` times.
+
+    Never raises for what a model or provider does.
+
+    Args:
+        make: builds the request from a conversation and the number of the ask, from 0.
+    """
+    spend, replies, reasons = Spend(), list[CallReply](), list[str]()
+
+    def asked(
+        status: Literal["answered", "rejected", "failed", "skipped"], value: T | None, error: str | None
+    ) -> Asked[T]:
+        last = replies[-1] if replies else None
+        name = harmless(last.answered_by) if last is not None and last.answered_by else None
+        return Asked(status, value, error, spend, name, len(replies), last.dropped if last else ())
+
+    conversation = tuple(messages)
+    for number in range(reasks + 1):
+        try:
+            reply = await desk.call(make(conversation, number), client, limits)
+        except CallFailed as failed:
+            status: Literal["skipped", "failed"] = "skipped" if failed.kind == "budget" else "failed"
+            return asked(status, None, harmless("; then ".join([*_numbered(reasons), failed.message])))
+        replies.append(reply)
+        spend += Spend(usage=reply.usage, cost_usd=reply.cost_usd)
+        try:
+            return asked("answered", parse(reply.text, reply.finish_reason), None)
+        except ReplyRejected as rejected:
+            reasons.append(harmless(rejected.reason))
+            conversation = (*messages, *correction(reply.text, rejected.reason))
+    told = _numbered(reasons) if len(reasons) > 1 else reasons
+    return asked("rejected", None, f"no usable reply: {'; '.join(told)}")
+
+
+def _numbered(reasons: Sequence[str]) -> list[str]:
+    return [f"reply {place}: {reason}" for place, reason in enumerate(reasons, start=1)]
+
+
+def correction(reply: str, reason: str) -> tuple[Message, Message]:
+    """The two messages that a re-ask adds: the reply, cut to ECHO_BYTES, and what was wrong with it."""
+    echo = _cut(reply, ECHO_BYTES) if reply.strip() else "(an empty reply)"
+    return (
+        Message("assistant", echo),
+        Message("user", REASK.format(reason=_cut(harmless(reason), REASON_BYTES))),
+    )
+
+
+def correction_bytes() -> int:
+    """The most UTF-8 bytes that `correction` adds to a prompt, roles included."""
+    roles = len("assistant") + len("user")
+    return ECHO_BYTES + REASON_BYTES + len(REASK.format(reason="").encode()) + roles
+
+
+def _cut(text: str, limit: int) -> str:
+    """The text, cut to at most so many UTF-8 bytes; lone surrogates become question marks."""
+    data = text.encode("utf-8", "replace")
+    return data.decode() if len(data) <= limit else data[: limit - 3].decode("utf-8", "ignore") + "…"

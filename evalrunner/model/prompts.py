@@ -1,0 +1,178 @@
+"""Prompt templates: found in the user's ./prompts, else among the packaged ones; rendered in a sandbox.
+
+Values are data. They are put into the text as they are and never read as templates themselves.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from evalrunner.calls.request import Message
+from evalrunner.errors import InputError, Problem, nearest, show
+from evalrunner.paths import data_root, find_file, user_folder
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from jinja2 import TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+SUFFIX = ".j2"
+
+
+class Prompts:
+    """Renders prompt templates, and knows all the text that a prompt is made of."""
+
+    @cached_property
+    def _jinja(self) -> "ImmutableSandboxedEnvironment":
+        from jinja2 import FunctionLoader, StrictUndefined
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        return ImmutableSandboxedEnvironment(
+            loader=FunctionLoader(lambda name: (_source(name), str(_find(name)), lambda: True)),
+            undefined=StrictUndefined,
+            autoescape=False,
+            keep_trailing_newline=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether there is a template `<name>.j2`."""
+        return find_file("prompts", f"{name}{SUFFIX}") is not None
+
+    def render(self, name: str, /, **values: Any) -> str:
+        """The text of template `<name>.j2` with these values.
+
+        Args:
+            name: without the suffix, such as `takes_quality.system`.
+            values: plain data: text, numbers, booleans, None, lists, tuples and mappings of them.
+
+        Raises:
+            InputError: no such template, a mistake in it, a value that it needs and does not get, something
+                that the sandbox forbids; with file and line.
+            TypeError: a value that is not plain data.
+        """
+        from jinja2 import TemplateError
+
+        _check_plain(values)
+        file = f"{name}{SUFFIX}"
+        self._parsed(file)
+        try:
+            return self._jinja.get_template(file).render(values)
+        except TemplateError as error:
+            raise InputError(_problem(error, file)) from None
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+            where = _place(error.__traceback__) or str(_find(file))
+            raise InputError(Problem(where, f"the template fails: {error}")) from None
+
+    def messages(self, name: str, /, **values: Any) -> tuple[Message, ...]:
+        """The conversation of a prompt: `<name>.system.j2` as system message when there is one, then
+        `<name>.j2` as user message.
+
+        Raises:
+            InputError: as `render`.
+        """
+        user = Message("user", self.render(name, **values))
+        if not self.has(f"{name}.system"):
+            return (user,)
+        return Message("system", self.render(f"{name}.system", **values)), user
+
+    def sources(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """Every template text that these prompts are made of, as (file name, text), sorted by name.
+
+        A prompt's system template belongs to it, and so does whatever they include, import or extend, however
+        deep. Line ends are LF whatever the files have.
+
+        Raises:
+            InputError: a template is missing or wrong, or names what it includes by an expression.
+        """
+        waiting = [f"{name}{SUFFIX}" for name in names]
+        waiting += [f"{name}.system{SUFFIX}" for name in names if self.has(f"{name}.system")]
+        texts: dict[str, str] = {}
+        while waiting:
+            file = waiting.pop()
+            if file not in texts:
+                texts[file] = _source(file)
+                waiting += self._parsed(file)
+        return sorted(texts.items())
+
+    def _parsed(self, file: str) -> list[str]:
+        """The templates that one refers to; refuses mistakes in it and references by expression."""
+        from jinja2 import TemplateSyntaxError
+        from jinja2.meta import find_referenced_templates
+
+        try:
+            tree = self._jinja.parse(_source(file), file, str(_find(file)))
+        except TemplateSyntaxError as error:
+            raise InputError(_problem(error, file)) from None
+        named = list(find_referenced_templates(tree))
+        if None in named:
+            raise InputError(
+                Problem(
+                    str(_find(file)),
+                    "what a template includes must be named in it, not worked out by an expression",
+                    allowed='names in quotes, such as {% include "part.j2" %}',
+                )
+            )
+        return [name for name in named if name is not None]
+
+
+def _find(file: str) -> Any:
+    """The path of a template file, or the bare name where there is none."""
+    return find_file("prompts", file) or f"prompts/{file}"
+
+
+def _source(file: str) -> str:
+    """The text of a template file, with LF as line end."""
+    pure = PurePosixPath(file)
+    path = None if pure.is_absolute() or ".." in pure.parts or "\\" in file else find_file("prompts", file)
+    if path is None:
+        known = sorted(
+            each.relative_to(folder).as_posix()
+            for folder in (user_folder("prompts"), data_root() / "prompts")
+            if folder is not None
+            for each in folder.rglob(f"*{SUFFIX}")
+        )
+        raise InputError(
+            Problem(
+                "prompts", "no such template", show(file), ", ".join(known) or "none", nearest(file, known)
+            )
+        )
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Problem(str(path), f"the template cannot be read: {error}")) from None
+
+
+def _problem(error: "TemplateError", file: str) -> Problem:
+    line = getattr(error, "lineno", None)
+    path = getattr(error, "filename", None) or _find(getattr(error, "name", None) or file)
+    where = f"{path}:{line}" if line else _place(error.__traceback__) or str(path)
+    return Problem(where, f"the template fails: {error.message or type(error).__name__}")
+
+
+def _place(trace: "TracebackType | None") -> str | None:
+    """`file:line` of the innermost template frame of a traceback."""
+    place = None
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if name.endswith(SUFFIX):
+            place = f"{name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _check_plain(value: Any) -> None:
+    """Refuses objects with methods that a template could call."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            _check_plain(key)
+            _check_plain(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _check_plain(each)
+    elif value is not None and not isinstance(value, str | int | float | Decimal):
+        raise TypeError(f"a template is given plain data, not a {type(value).__name__}")

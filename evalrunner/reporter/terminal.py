@@ -1,0 +1,139 @@
+"""The receipt for a person at a terminal: verdict first, then the figures that led to it."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TextIO
+
+from pydantic import Field
+
+from evalrunner.component import Component
+from evalrunner.reporter.base import Report
+from evalrunner.reporter.text import plain
+from evalrunner.stats.rounding import shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
+
+
+class TerminalReporter(Component):
+    """Verdict, dimensions or metrics, improvements, errors, spend.
+
+    Attributes:
+        improvements: how many improvements are listed.
+        errors: how many errors are listed.
+    """
+
+    improvements: int = Field(default=5, ge=0)
+    errors: int = Field(default=5, ge=0)
+
+    def report(self, report: Report, stream: TextIO) -> None:
+        """Plain text where the stream is no terminal or NO_COLOR is set; never wider than the terminal."""
+        console = console_on(stream)
+        receipt = report.receipt
+        _verdict(console, receipt)
+        if receipt.get("scores"):
+            console.print(_dimensions(receipt))
+        if receipt.get("metrics"):
+            console.print(_metrics(receipt["metrics"]))
+        _listed(console, "Improvements", [plain(each) for each in receipt["improvements"]], self.improvements)
+        problems = [f"{plain(each['modelId'])}: {plain(each['error'])}" for each in receipt["errors"]]
+        _listed(console, "Errors", problems, self.errors)
+        console.print(_footer(receipt, report.kept), style="dim", markup=False, highlight=False)
+
+
+def console_on(stream: TextIO) -> "Console":
+    """A rich console on the stream. It honours NO_COLOR, and is 100 columns wide on what is no terminal."""
+    from rich.console import Console
+
+    return Console(file=stream, width=None if stream.isatty() else 100, highlight=False, emoji=False)
+
+
+def _verdict(console: "Console", receipt: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    verdict = receipt["verdict"]
+    word = verdict.upper() if verdict else "NO VERDICT"
+    line = Text(f"{word}  ", style=f"bold {STYLES.get(verdict or '', '')}".strip())
+    line.append(
+        f"{receipt.get('eval', 'takes_quality')}  rubric {plain(receipt['rubric_version'])}", style="default"
+    )
+    if receipt.get("judge_kind") == "heuristic":
+        line.append("  rule-based judge, no LLM was asked", style="yellow")
+    console.print(line)
+    console.print(Text(plain(receipt["verdictMessage"])))
+
+
+def _dimensions(receipt: Mapping[str, Any]) -> "Table":
+    from rich.table import Table
+
+    bars = receipt.get("threshold") or {}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("dimension", "mean", "min"):
+        table.add_column(heading, justify="left" if heading == "dimension" else "right")
+    seats: list[str] = list(next(iter(receipt["scores"].values()))["per_model"])
+    for seat in seats:
+        table.add_column(plain(seat), justify="right", overflow="fold")
+    for name, score in receipt["scores"].items():
+        low = _below(score["mean"], bars.get("mean_min")) or _below(score["min"], bars.get("min_min"))
+        table.add_row(
+            name,
+            shown(score["mean"], bars.get("mean_min")),
+            shown(score["min"], bars.get("min_min")),
+            *(shown(score["per_model"][seat], None) for seat in seats),
+            style="red" if low else None,
+        )
+    if receipt["overall_score"] is not None:
+        table.add_row("overall", shown(receipt["overall_score"], None), style="bold")
+    return table
+
+
+def _below(value: float, bar: float | None) -> bool:
+    return bar is not None and value < bar
+
+
+def _metrics(metrics: Mapping[str, Any]) -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading in ("metric", "value", "95 % interval", "n"):
+        table.add_column(heading, justify="left" if heading == "metric" else "right")
+    for name, metric in metrics.items():
+        low, high = metric.get("ci_low"), metric.get("ci_high")
+        interval = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+        value = "undefined" if metric["value"] is None else f"{metric['value']:.3f}"
+        table.add_row(name, value, interval, str(metric["n"]))
+    return table
+
+
+def _listed(console: "Console", title: str, lines: list[str], limit: int) -> None:
+    from rich.text import Text
+
+    if not lines or not limit:
+        return
+    console.print(Text(title, style="bold"))
+    for line in lines[:limit]:
+        console.print(Text(f"- {line}"))
+    if len(lines) > limit:
+        console.print(Text(f"  and {len(lines) - limit} more in the receipt", style="dim"))
+
+
+def _footer(receipt: Mapping[str, Any], kept: str | None) -> str:
+    cost = receipt["cost_usd"]
+    parts = [
+        f"{receipt['corpus']['n_takes']} items",
+        f"{receipt['cycles_run']} cycle{'s' if receipt['cycles_run'] != 1 else ''}",
+        "cost unknown" if cost is None else f"cost {money(cost)}",
+        f"corpus {receipt['corpus']['corpus_sha8']}",
+    ]
+    if kept:
+        parts.append(f"receipt {kept}")
+    return " · ".join(parts)
+
+
+def money(usd: float) -> str:
+    """US dollars with as many digits as a small amount needs: $0, $0.0042, $1.23."""
+    if usd == 0:
+        return "$0"
+    return f"${usd:.4f}" if usd < 1 else f"${usd:.2f}"

@@ -1,0 +1,258 @@
+"""Carrying out a selection: check every row, order ids, read only what is taken."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from evalrunner.errors import InputError, Problem, SourceFailedError, nearest, show
+from evalrunner.receipt.jsontext import number as canonical_number
+from evalrunner.records import Item, Selection, selection_key
+from evalrunner.source.engine import literal, name
+from evalrunner.source.rows import BLANK, SHOWN, Refusals, RowRefused
+from evalrunner.source.strata import allocate
+from evalrunner.source.table import Table
+
+_BATCH = 50_000
+SCAN, CHOSEN, SHARES = (f"memory.main.{each}" for each in ("scanned", "chosen", "shares"))
+
+
+def take(table: Table, selection: Selection, prefix: str | None) -> list[Item]:
+    """The items that a selection names, in its order. Every row of the table is checked.
+
+    Args:
+        table: where the rows are.
+        selection: which of them.
+        prefix: only rows whose slug starts with these characters.
+
+    Raises:
+        InputError: rows that cannot be used, ids that are not unique, a field to stratify by that is unknown.
+        SourceFailedError: the table cannot be read.
+    """
+    import duckdb
+
+    try:
+        if table.kind.sieve is None:
+            return _one_by_one(table, selection, prefix)
+        return _sieved(table, table.kind.sieve, selection, prefix)
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        raise table.failed(error) from error
+
+
+def _one_by_one(table: Table, selection: Selection, prefix: str | None) -> list[Item]:
+    """For kinds of rows that come in small files."""
+    refusals = Refusals(table.where)
+    items: list[Item] = []
+    numbers: dict[str, list[int]] = {}
+    for number, place, row in table.reread():
+        try:
+            item = _read(table, row)
+        except RowRefused as refused:
+            refusals.add(place, refused.problems)
+            continue
+        items.append(item)
+        numbers.setdefault(item.id, []).append(number)
+    twice = [(each, found) for each, found in numbers.items() if len(found) > 1]
+    _refuse_twice(table, refusals, twice)
+    _raise(refusals)
+    if prefix is not None and table.kind.slug is not None:
+        items = [item for item in items if str(item.payload[table.kind.slug]).startswith(prefix)]
+    strata: list[str | None] = [None] * len(items)
+    if selection.stratify is not None and items:
+        _require_known(selection.stratify, {key for item in items for key in (*item.payload, *item.truth)})
+        strata = [_value(item, selection.stratify) for item in items]
+    return [items[at] for at in choose([item.id for item in items], strata, selection)]
+
+
+def choose(ids: Sequence[str], strata: Sequence[str | None], selection: Selection) -> list[int]:
+    """The positions that a selection takes, in its order: its definition, which the SQL below repeats."""
+    order = list(range(len(ids)))
+    if selection.order == "sha256":
+        order.sort(key=lambda at: (selection_key(selection.seed, ids[at]), ids[at]))
+    if selection.stratify is None or selection.limit is None:
+        return order[: selection.limit]
+    left = allocate(Counter(strata), selection.limit)
+    chosen = []
+    for at in order:
+        if left[strata[at]]:
+            left[strata[at]] -= 1
+            chosen.append(at)
+    return chosen
+
+
+def _value(item: Item, field: str) -> str | None:
+    value = item.payload.get(field, item.truth.get(field))
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return canonical_number(value) if isinstance(value, int | float) else str(value)
+
+
+def _sieved(
+    table: Table, sieve: Callable[[str], str], selection: Selection, prefix: str | None
+) -> list[Item]:
+    """For kinds of rows that come in files larger than memory."""
+    field = selection.stratify
+    known = field is None or field in table.kind.fields
+    rows = sieve(table.fields_sql(None if known else field))
+    keep = "true"
+    if prefix is not None and table.kind.slug is not None:
+        keep = f"coalesce(starts_with({name(table.kind.slug)}, {literal(prefix)}), false)"
+    table.con.execute(
+        f"CREATE OR REPLACE TABLE {SCAN} AS SELECT _id AS id, _suspect AS suspect,"
+        f" {keep} AS keep, {_stratum(table, field)} AS stratum FROM ({rows})"
+    )
+    refusals = Refusals(table.where)
+    _settle(table, refusals)
+    twice = table.con.execute(f"SELECT count(id) - count(DISTINCT id) FROM {SCAN}").fetchone()
+    if twice is not None and twice[0]:
+        _refuse_twice(table, refusals, _twice(table))
+        refusals.rows += max(0, twice[0] - SHOWN)
+    _raise(refusals)
+    if field is not None and not known:
+        _check_stratum(table, field)
+    table.con.execute(f"CREATE OR REPLACE TABLE {CHOSEN} AS {_chosen_sql(table, selection)}")
+    return _fetch(table)
+
+
+def _stratum(table: Table, field: str | None) -> str:
+    if field is None:
+        return "NULL::VARCHAR"
+    if field not in table.kind.fields:
+        value = "_carried"
+    elif table.kind.fields[field] == "number":
+        value = f"CASE WHEN {name(field)} = floor({name(field)}) THEN {name(field)}::BIGINT::VARCHAR"
+        value += f" ELSE {name(field)}::VARCHAR END"
+    else:
+        value = name(field)
+    return f"CASE WHEN NOT regexp_matches({value}, '{BLANK}') THEN {value} END"
+
+
+def _settle(table: Table, refusals: Refusals) -> None:
+    """Reads the suspect rows one by one; gathers the wrong ones, and corrects the ids of the others."""
+    last = -1
+    while not refusals.full():
+        suspects = table.con.execute(
+            f"SELECT rowid FROM {SCAN} WHERE suspect AND rowid > $1 ORDER BY rowid LIMIT $2",
+            [last, _BATCH],
+        ).fetchall()
+        if not suspects:
+            break
+        last = suspects[-1][0]
+        right: dict[int, str] = {}
+        seen = 0
+        for number, place, row in table.reread([number for (number,) in suspects]):
+            seen += 1
+            if refusals.full():
+                return
+            try:
+                right[number] = _read(table, row).id
+            except RowRefused as refused:
+                refusals.add(place, refused.problems)
+        if seen < len(suspects):
+            raise _changed(table)
+        table.con.execute(
+            f"UPDATE {SCAN} SET id = right_id FROM"
+            " (SELECT unnest($1::BIGINT[]) AS at, unnest($2::VARCHAR[]) AS right_id) AS rightly"
+            " WHERE scanned.rowid = at AND scanned.id IS DISTINCT FROM right_id",
+            [list(right), list(right.values())],
+        )
+
+
+def _twice(table: Table) -> list[tuple[str, list[int]]]:
+    """The first ids that more than one row has, with the numbers of these rows."""
+    return table.con.execute(
+        f"SELECT id, list(rowid ORDER BY rowid) FROM {SCAN} SEMI JOIN (SELECT id, min(rowid) AS first"
+        f" FROM {SCAN} WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1 ORDER BY first LIMIT $1)"
+        " USING (id) GROUP BY id ORDER BY min(rowid)",
+        [SHOWN + 1],
+    ).fetchall()
+
+
+def _refuse_twice(table: Table, refusals: Refusals, twice: Sequence[tuple[str, Sequence[int]]]) -> None:
+    firsts = {each: numbers[0] for each, numbers in twice}
+    others = {number: each for each, numbers in twice for number in numbers[1 : SHOWN + 1]}
+    places: dict[int, str] = {}
+    for number, place, row in table.reread(sorted({*firsts.values(), *others})):
+        places[number] = place
+        if number in others and not isinstance(row, RowRefused):
+            first = places[firsts[others[number]]]
+            own = row.get("id") is not None
+            what = f"is also the id of {first}" if own else f"is missing, and the content is that of {first}"
+            refusals.add(place, [Problem("id", what, show(others[number]), "each id once")])
+
+
+def _check_stratum(table: Table, field: str) -> None:
+    """Refuses a field that no row has."""
+    found = table.con.execute(f"SELECT count(*), count(stratum) FROM {SCAN}").fetchone()
+    if found is not None and found[0] and not found[1]:
+        _require_known(field, {*table.kind.fields, *table.columns()})
+
+
+def _require_known(field: str, columns: set[str]) -> None:
+    if field not in columns:
+        known = sorted(columns)
+        raise InputError(
+            Problem(
+                "sampler.by", "no row has such a field", show(field), ", ".join(known), nearest(field, known)
+            )
+        )
+
+
+def _chosen_sql(table: Table, selection: Selection) -> str:
+    """SQL for the ids that are taken, in order; `choose` in SQL."""
+    seed = "" if selection.seed is None else str(selection.seed)
+    key = f"sha256({literal(seed)} || chr(31) || id)"
+    order = "rowid" if selection.order == "source" else f"{key}, id"
+    columns = "SELECT rowid AS number, id"
+    if selection.stratify is None or selection.limit is None:
+        limit = "" if selection.limit is None else f" LIMIT {selection.limit}"
+        return f"{columns} FROM {SCAN} WHERE keep ORDER BY {order}{limit}"
+    counts = table.con.execute(f"SELECT stratum, count(*) FROM {SCAN} WHERE keep GROUP BY stratum").fetchall()
+    shares = {value: share for value, share in allocate(dict(counts), selection.limit).items() if share}
+    table.con.execute(
+        f"CREATE OR REPLACE TABLE {SHARES} AS"
+        " SELECT unnest($1::VARCHAR[]) AS value, unnest($2::BIGINT[]) AS share",
+        [list(shares), list(shares.values())],
+    )
+    return (
+        f"{columns} FROM (SELECT scanned.*, scanned.rowid AS rowid, share, row_number() OVER"
+        f" (PARTITION BY stratum ORDER BY {order}) AS place FROM {SCAN} JOIN {SHARES}"
+        f" ON stratum IS NOT DISTINCT FROM value WHERE keep) WHERE place <= share ORDER BY {order}"
+    )
+
+
+def _fetch(table: Table) -> list[Item]:
+    """Reads the chosen rows, and nothing else."""
+    chosen = table.con.execute(f"SELECT number, id FROM {CHOSEN} ORDER BY rowid").fetchall()
+    if not chosen:
+        return []
+    items: dict[int, Item] = {}
+    refusals = Refusals(table.where)
+    for number, row in table.pick(sorted(number for number, _ in chosen)):
+        try:
+            items[number] = _read(table, row)
+        except RowRefused as refused:
+            refusals.add(f"{table.where}: row {number + 1}", refused.problems)
+    _raise(refusals)
+    if any(number not in items or items[number].id != each for number, each in chosen):
+        raise _changed(table)
+    return [items[number] for number, _ in chosen]
+
+
+def _read(table: Table, row: Any) -> Item:
+    if isinstance(row, RowRefused):
+        raise row
+    return table.kind.read(row)
+
+
+def _raise(refusals: Refusals) -> None:
+    error = refusals.error()
+    if error is not None:
+        raise error
+
+
+def _changed(table: Table) -> SourceFailedError:
+    return SourceFailedError(Problem(table.where, "gave other rows when it was read a second time"))

@@ -1,0 +1,58 @@
+"""The DuckDB that reads and samples files: bounded in memory, without network, spilling to its own folder."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MEMORY = "1GB"
+"""What DuckDB may hold before it spills to disk."""
+
+THREADS = 4
+"""At most so many threads: each reader of text files holds a buffer of 32 MB."""
+
+MAX_ROW = 16 * 1024 * 1024
+"""The longest row of a text file, in bytes."""
+
+
+@contextmanager
+def engine() -> Iterator["DuckDBPyConnection"]:
+    """A DuckDB in memory, closed afterwards; what it spilled to disk is removed."""
+    import duckdb
+
+    with TemporaryDirectory(prefix="evalrunner-") as spill:
+        con = duckdb.connect(
+            config={
+                "memory_limit": MEMORY,
+                "threads": min(THREADS, os.cpu_count() or 1),
+                "temp_directory": spill,
+                "preserve_insertion_order": True,
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            }
+        )
+        try:
+            con.execute("SET TimeZone = 'UTC'")
+            yield con
+        finally:
+            con.close()
+
+
+def literal(text: str) -> str:
+    """The text as a SQL string."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def name(text: str) -> str:
+    """The text as a SQL identifier."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def first_line(error: Exception) -> str:
+    """What DuckDB says is wrong, without its hints and without the text of the query."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    return next((line for line in lines if line), type(error).__name__)

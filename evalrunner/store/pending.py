@@ -1,0 +1,135 @@
+"""`<db>.pending/`: one file an attempt, from before the database takes it in until after it has.
+
+Files are written whole or not at all. What is no attempt is moved to `<db>.pending/refused/`, so that it
+never stands in the way of the others.
+"""
+
+import json
+import time
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import NoReturn
+
+from pydantic import ValidationError
+
+from evalrunner.errors import show
+from evalrunner.store.attempt import Attempt
+from evalrunner.store.database import beside
+
+FORMAT = 1
+_STALE_S = 3600.0
+
+
+class NoAttemptError(Exception):
+    """A file in the folder holds no attempt; says why."""
+
+
+class NewerError(Exception):
+    """A file in the folder was written by a newer evalrunner; says which version it has."""
+
+
+def folder(path: Path) -> Path:
+    """Where the attempts wait for the database at `path`."""
+    return beside(path, ".pending")
+
+
+def write(path: Path, attempt: Attempt) -> Path:
+    """Writes an attempt down, and returns its file.
+
+    Raises:
+        InputError: the receipt holds what JSON cannot say.
+        ReceiptNotKeptError: it could not be written.
+    """
+    from evalrunner.receipt.files import write_atomic
+    from evalrunner.receipt.jsontext import readable_json
+
+    file = folder(path) / f"{attempt.run_id}.json"
+    content = {
+        "format": FORMAT,
+        "run_id": attempt.run_id,
+        "identity": attempt.identity,
+        "receipt": attempt.receipt,
+        "scores": [[*row[:-1], str(row.value)] for row in attempt.scores],
+        "chunks": attempt.chunks,
+    }
+    write_atomic(file, readable_json(content) + "\n")
+    return file
+
+
+def waiting(path: Path) -> list[Path]:
+    """The files that wait, by name; what killed writers left half-written is cleared away.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    found: list[Path] = []
+    with suppress(FileNotFoundError):
+        for file in folder(path).iterdir():
+            if file.suffix == ".json":
+                found.append(file)
+            elif file.suffix == ".tmp":
+                with suppress(OSError):
+                    if time.time() - file.stat().st_mtime > _STALE_S:
+                        file.unlink()
+    return sorted(found)
+
+
+def read(file: Path) -> Attempt:
+    """The attempt in a file.
+
+    Raises:
+        NoAttemptError: it is torn, or of another program.
+        NewerError: a newer evalrunner wrote it.
+        OSError: it cannot be read.
+    """
+    from evalrunner.receipt.jsontext import no_twice
+    from evalrunner.receipt.schema import SCHEMA_VERSION
+
+    if not file.is_file():
+        raise NoAttemptError("it is no file")
+    try:
+        content = json.loads(
+            file.read_bytes().decode(),
+            parse_float=Decimal,
+            parse_constant=_constant,
+            object_pairs_hook=no_twice,
+        )
+    except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        raise NoAttemptError(f"not JSON, or cut off: {error}") from None
+    if not isinstance(content, dict):
+        raise NoAttemptError("it is no JSON object")
+    version = content.get("format")
+    if type(version) is not int or version < 1:
+        raise NoAttemptError(f"its format is {show(version)}, not {FORMAT}")
+    if version > FORMAT:
+        raise NewerError(f"a newer evalrunner wrote it, in format {version}; this one reads {FORMAT}")
+    try:
+        attempt = Attempt.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise NoAttemptError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    schema = attempt.receipt.get("schema_version")
+    if type(schema) is int and schema > SCHEMA_VERSION:
+        raise NewerError(f"its receipt has schema_version {schema}; this evalrunner reads {SCHEMA_VERSION}")
+    return attempt
+
+
+def refuse(file: Path) -> Path:
+    """Moves a file out of the way, and returns its new place.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    refused = file.parent / "refused"
+    refused.mkdir(exist_ok=True)
+    place = refused / file.name
+    count = 1
+    while place.exists():
+        count += 1
+        place = refused / f"{file.stem}.{count}.json"
+    return file.rename(place)
+
+
+def _constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
