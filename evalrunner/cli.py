@@ -183,12 +183,12 @@ class Task:
         from hydra.core.hydra_config import HydraConfig
 
         from evalrunner.config.flags import relabelled
-        from evalrunner.config.jobs import in_sweep
+        from evalrunner.config.jobs import given_overrides, in_sweep
         from evalrunner.errors import EvalrunnerError
 
         hydra, swept = HydraConfig.get(), in_sweep()
         folder = Path(hydra.runtime.output_dir)
-        overrides = tuple(hydra.overrides.task)
+        overrides = tuple(given_overrides())
         number = int(hydra.job.num) if swept else 0
         where = f"job {number} ({' '.join(overrides)}): " if swept else ""
         error: str | None = None

@@ -72,7 +72,7 @@ __all__ = [
     "trickle",
 ]
 
-Script = Reply | str | Sequence[Reply | str] | Mapping[str, Any] | Callable[[Request], Reply | str]
+Script = Reply | str | Sequence[Any] | Mapping[str, Any] | Callable[[Request], Any]
 
 
 def text(words: str, **fields: Any) -> Reply:
@@ -80,7 +80,7 @@ def text(words: str, **fields: Any) -> Reply:
     return Reply(text=words, **fields)
 
 
-def scores(improvements: Sequence[str] = (), **dimensions: float | int | str) -> Reply:
+def scores(improvements: Sequence[str] = (), /, **dimensions: float | int | str) -> Reply:
     """A judge's reply. A score given as a string is put into the JSON as written: "7.50"."""
     inside = ", ".join(f"{json.dumps(name)}: {value}" for name, value in dimensions.items())
     return Reply(text=f'{{"scores": {{{inside}}}, "improvements": {json.dumps(list(improvements))}}}')

@@ -62,7 +62,7 @@ def test_a_function_that_fails_is_seen_on_both_sides() -> None:
 
 
 def test_every_dimension_that_is_asked_for_gets_the_score() -> None:
-    schema = {"properties": {"scores": {"properties": {"wit": {}, "depth": {}}}}}
+    schema: dict[str, Any] = {"properties": {"scores": {"properties": {"wit": {}, "depth": {}}}}}
     form = {"type": "json_schema", "json_schema": {"schema": schema}}
     with Loopback(score_all("7.50", "Say more.")) as server:
         by_schema = said(post(server, OPENAI, asked() | {"response_format": form}))

@@ -137,8 +137,8 @@ class Ledger:
     async def reserve_in_turn(self, model: str, bound: Decimal | None) -> Reservation:
         """As `reserve`, but waits for attempts under way while what they give back may make room.
 
-        Most attempts cost much less than their bound, so a cap should not refuse at eight calls at a time what
-        it would allow one after another.
+        Most attempts cost much less than their bound, so a cap should not refuse at eight calls at a time
+        what it would allow one after another.
 
         Raises:
             BudgetExhausted: it does not fit under the cap, whatever the attempts under way give back.
@@ -155,7 +155,7 @@ class Ledger:
 
     @asynccontextmanager
     async def run(self, bound: Decimal | None) -> AsyncIterator[None]:
-        """One run of the subject. Under `unit: run` its worst case is reserved first, and its calls draw on it.
+        """One run of the subject. Under `unit: run` its worst case is reserved first; its calls draw on it.
 
         It waits while other runs or calls under way may make room. Under `unit: call`, or without a known
         price, nothing is reserved here, and calls reserve for themselves. What the calls of a run need beyond
@@ -239,7 +239,7 @@ class Ledger:
             return BudgetExhausted(f"{what} has no known price, so the cap of {dollars(cap)} refuses it")
         left = max(ZERO, cap - self._spent - self._reserved)
         return BudgetExhausted(
-            f"{what} may cost up to {dollars(bound)}, and {dollars(left)} of the cap of {dollars(cap)} is left"
+            f"{what} may cost up to {dollars(bound)}; {dollars(left)} of the cap of {dollars(cap)} is left"
         )
 
     def _wait(self) -> "asyncio.Future[None]":
@@ -278,6 +278,8 @@ class Ledger:
         self._wake()
 
     def _wake(self) -> None:
+        if not self._waiting:
+            return
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for freed in waiting:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Literal, Protocol
 
-from evalrunner.records import Usage
+from evalrunner.records import Spend, Usage
 
 FailureKind = Literal[
     "rate_limited",
@@ -79,7 +79,7 @@ class CallRequest:
 
     def prompt_bytes(self) -> int:
         """UTF-8 bytes of everything that the provider counts as prompt: messages, roles and schema."""
-        text = sum(len(m.content.encode()) + len(m.role) for m in self.messages)
+        text = sum(len(m.content.encode("utf-8", "surrogatepass")) + len(m.role) for m in self.messages)
         schema = len(json.dumps(self.schema).encode()) if self.schema is not None else 0
         return text + schema
 
@@ -109,8 +109,8 @@ class CallReply:
         answered_by: the model name that the provider returned.
         raw: the provider's whole reply, JSON-ready, for the journal.
         dropped: parameters that the provider does not take and that were therefore not sent.
-        cost_usd: set by the desk when it settles; None while or where unknown.
-        latency_s, attempts: set by the desk.
+        cost_usd: set by the desk: what all attempts of the call cost; None while or where unknown.
+        latency_s: set by the desk: of the attempt that was answered. attempts: set by the desk: how many.
     """
 
     text: str
@@ -131,6 +131,7 @@ class CallFailed(Exception):  # noqa: N818 - it is an outcome of a call, not a p
         kind: what went wrong; says whether it is worth another try.
         retry_after_s: what the provider asked to wait, if it did.
         billed: the provider may have charged for it (it timed out, or broke off after accepting).
+        spend: set by the desk: what the attempts of the call may have cost all the same.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class CallFailed(Exception):  # noqa: N818 - it is an outcome of a call, not a p
         self.message = message
         self.retry_after_s = retry_after_s
         self.billed = billed
+        self.spend = Spend()
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,10 @@ class Client(Protocol):
     """Speaks to providers: sends one request once. No retries, no prices, no limits: the desk does those."""
 
     async def send(self, request: CallRequest) -> CallReply:
-        """The provider's reply. Raises CallFailed, and nothing else but cancellation."""
+        """The provider's reply. Raises CallFailed, and nothing else but cancellation.
+
+        It keeps `request.timeout_s` itself; the desk breaks off what is still open a moment later.
+        """
         ...
 
     async def close(self) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from evalrunner.commands.output import exit_code, keep, open_session, report
+from evalrunner.commands.attempt import keep, open_session, report
+from evalrunner.commands.output import exit_code
 from evalrunner.commands.records import read
 from evalrunner.config.tree import StageConfig, load
 from evalrunner.pipeline.runner import run_judge

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from evalrunner.commands.output import keep, open_session, say
+from evalrunner.commands.attempt import keep, open_session
+from evalrunner.commands.output import say
 from evalrunner.commands.rerun import overrides_of, recomposed, refuse_overrides
 from evalrunner.config import jobs
 from evalrunner.config.tree import RegressConfig, load

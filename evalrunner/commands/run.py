@@ -6,7 +6,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from evalrunner.commands.output import exit_code, keep, open_session, report
+from evalrunner.commands.attempt import keep, open_session, report
+from evalrunner.commands.output import exit_code
 from evalrunner.config import jobs as sweep
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.runner import run

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from evalrunner.commands.output import open_session
+from evalrunner.commands.attempt import open_session
 from evalrunner.commands.records import write
 from evalrunner.config.tree import StageConfig, load
 from evalrunner.pipeline.runner import select

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from evalrunner.commands.output import open_session, say
+from evalrunner.commands.attempt import open_session
+from evalrunner.commands.output import say
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.forecast import Forecast, forecast
 from evalrunner.pipeline.runner import Session, check, missing_keys, select

@@ -101,6 +101,8 @@ def _unknown(key: str, config: DictConfig) -> Problem | None:
         if isinstance(node, DictConfig):
             if node._is_none() or node._is_missing() or node._is_interpolation():
                 return None
+            if node._metadata.flags and node._metadata.flags.get("struct") is False:
+                return None  # a free mapping: the component says what may stand in it
             keys = [str(each) for each in node if each not in {"hydra", "_target_"}]
             if part not in keys and part not in {"hydra", "_target_"}:
                 return Problem(
@@ -125,10 +127,12 @@ def _unknown(key: str, config: DictConfig) -> Problem | None:
 def _nearest(
     path: str, part: str, rest: Sequence[str], keys: Sequence[str], config: DictConfig
 ) -> str | None:
-    """A key like the unknown one: at its own level, else anywhere with a last part like its own."""
+    """A key like the unknown one: at its level, else, for one at the root, anywhere by its last part."""
     close = nearest(part, keys)
     if close is not None:
         return ".".join([*([path] if path else []), close, *rest])
+    if path:
+        return None
     leaves = {leaf.rpartition(".")[2]: leaf for leaf in dotted(config)}
     close = nearest(rest[-1] if rest else part, leaves)
     return leaves[close] if close is not None else None

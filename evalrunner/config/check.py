@@ -108,6 +108,12 @@ def translated(
 
 
 _ABSENT = object()
+_WRITTEN = {
+    "Path": "a path, written as text",
+    "Decimal": "a number",
+    "Fraction": "a number or a fraction such as 2/3",
+}
+_IN_YAML_WORDS = re.compile(r"a valid (tuple|dictionary|mapping)( or instance of \w+)?")
 
 
 def _place(detail: ErrorDetails, parts: Mapping[str, Any]) -> tuple[list[int | str], Any, bool]:
@@ -140,19 +146,28 @@ def _problem(detail: ErrorDetails, where: str, value: Any, inside: bool, keys: S
     if kind in {"missing", "missing_argument"}:
         return Problem(where, "is missing and has no default", allowed=f"{where}=VALUE")
     if kind == "is_instance_of":
-        return Problem(where, f"is no {detail['ctx']['class']}", _described(value), f"{where}=OPTION")
+        wanted = str(detail["ctx"]["class"])
+        if wanted in _WRITTEN:
+            return Problem(where, f"should be {_WRITTEN[wanted]}", _shown(value))
+        return Problem(where, f"is no {wanted}", _shown(value), f"{where}=OPTION")
     what = detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    what = _IN_YAML_WORDS.sub(lambda match: "a list" if match[1] == "tuple" else "a mapping", what)
     what = what.replace("Input should be", "should be")
     close = None
     if kind == "literal_error":
         choices = re.findall(r"'([^']*)'", str(detail.get("ctx", {}).get("expected", "")))
         close = nearest(str(value), choices)
-    shown = None if isinstance(value, Mapping) and not inside and kind == "value_error" else show(value)
-    return Problem(where, what, shown, nearest=close)
+    return Problem(where, what, _shown(value), nearest=close)
 
 
-def _described(value: object) -> str:
-    return type(value).__name__ if isinstance(value, Component) else show(value)
+def _shown(value: object) -> str | None:
+    """A value found, as a user wrote it: of components already built only the kind, of lists of them nothing."""
+    if isinstance(value, Component):
+        return type(value).__name__
+    if isinstance(value, Mapping):
+        return None
+    holds = isinstance(value, list | tuple) and any(isinstance(each, Component | Mapping) for each in value)
+    return None if holds else show(value)
 
 
 def _joined(problems: Sequence[Problem]) -> Problem:
@@ -168,7 +183,9 @@ def _joined(problems: Sequence[Problem]) -> Problem:
 def unknown_roots(values: Mapping[str, Any], known: Sequence[str]) -> list[Problem]:
     """The root keys that the command does not read."""
     return [
-        Problem(key, "no such key", None if value is BAD else show(value), ", ".join(known), nearest(key, known))
+        Problem(
+            key, "no such key", None if value is BAD else show(value), ", ".join(known), nearest(key, known)
+        )
         for key, value in values.items()
         if key not in known
     ]

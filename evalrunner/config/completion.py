@@ -101,9 +101,16 @@ def _from_hydra(command: str, before: Sequence[str], word: str, *, is_list: bool
         plugin = DefaultCompletionPlugin(app.config_loader)
         try:
             found = plugin._query(command, " ".join([*overrides, word]))
-        except EvalrunnerError:  # the line is wrong so far: no keys of it, but groups and options all the same
+        except (
+            EvalrunnerError
+        ):  # the line is wrong so far: no keys of it, but groups and options all the same
             found, _ = plugin._query_config_groups(word, command, [])
         known = {*groups(app, command), "hydra"} if word else set(groups(app, command))
         others = [name for name in app.config_loader.list_groups("") if name not in known]
-        strange = {*others, *(f"{name}=" for name in others), "model=", *(() if word else ("hydra.", "hydra/"))}
+        strange = {
+            *others,
+            *(f"{name}=" for name in others),
+            "model=",
+            *(() if word else ("hydra.", "hydra/")),
+        }
         return [each for each in found if each not in strange and not each.endswith("_target_=")]

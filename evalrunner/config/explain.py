@@ -18,6 +18,8 @@ CONFIG_FAULTS = (CompactHydraException, HydraException, OmegaConfBaseException, 
 """What composing a wrong configuration may raise."""
 
 _OPTION = re.compile(r"Could not (?:find|load) '([^']+)'")
+_UNUSED = re.compile(r"Could not (?:override|delete) '([^'=]+)[^']*'\.? No match in the defaults list")
+_AMBIGUOUS = re.compile(r"Ambiguous value for argument '(.*?)' 1\.")
 _IN = re.compile(r"^In '([^']+)': ")
 
 
@@ -48,7 +50,18 @@ def explained(error: BaseException) -> EvalrunnerError:
         text = _first_line(str(error))
         what = f"{text}: {problem.what}" if text else problem.what
         return ConfigError(Problem(problem.where, what, problem.found))
-    return ConfigError(Problem("", " ".join(str(error).split()) or type(error).__name__))
+    text = " ".join(str(error).split())
+    ambiguous = _AMBIGUOUS.search(text)
+    if ambiguous is not None:
+        key, _, values = ambiguous[1].partition("=")
+        allowed = f"-m {key}={values} to sweep over them, {key}=[{values}] for a list, {key}=\"'{values}'\" for a text"
+        return ConfigError(
+            Problem(key, "values between commas are a sweep, and it needs -m", show(values), allowed)
+        )
+    unused = _UNUSED.search(text)
+    if unused is not None:
+        return ConfigError(Problem(unused[1], "is no group of this command"))
+    return ConfigError(Problem("", text or type(error).__name__))
 
 
 def _missing(error: MissingConfigException) -> Problem:
@@ -64,10 +77,10 @@ def _missing(error: MissingConfigException) -> Problem:
         )
     group, _, option = named[1].rpartition("/")
     options = [str(each) for each in error.options or ()]
-    where = f"{inside[1]}.yaml: defaults: {group}" if inside else group
-    return Problem(
-        where, "no such option", show(option), ", ".join(options) or None, nearest(option, options)
-    )
+    if inside and named[0].startswith("Could not load"):
+        return Problem(f"{inside[1]}.yaml: defaults", "no such file", show(f"{named[1]}.yaml"))
+    what = "no such option, chosen in a defaults list"
+    return Problem(group, what, show(option), ", ".join(options) or None, nearest(option, options))
 
 
 def primaries() -> list[str]:

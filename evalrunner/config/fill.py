@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, ListConfig, Node
+from omegaconf import DictConfig, ListConfig, Node, OmegaConf
 from pydantic import BaseModel
 
 from evalrunner.config import registry
@@ -26,7 +26,7 @@ def fill(node: object, path: str = "") -> None:
     A required field becomes `???`. What is no registered component is left alone: validation refuses it.
     """
     if isinstance(node, DictConfig):
-        if node._is_none() or node._is_missing() or node._is_interpolation():
+        if not _is_whole(node):
             return
         for key in list(node):
             fill(node._get_node(key), f"{path}.{key}" if path else str(key))
@@ -37,11 +37,26 @@ def fill(node: object, path: str = "") -> None:
             for name, default in defaults(str(target), path).items():
                 if name not in written:
                     node[name] = default
-    elif isinstance(node, ListConfig):
-        if node._is_none() or node._is_missing() or node._is_interpolation():
-            return
+            for name in node:
+                _open(node._get_node(name))
+    elif isinstance(node, ListConfig) and _is_whole(node):
         for place in range(len(node)):
             fill(node._get_node(place), f"{path}.{place}")
+
+
+def _open(node: object) -> None:
+    """Lets free mappings of a component, such as metric names with bars, take keys that they do not have yet.
+
+    Hydra would want a `+` for them. What may stand in them is the component's to say.
+    """
+    if isinstance(node, DictConfig) and _is_whole(node) and "_target_" not in set(node):
+        OmegaConf.set_struct(node, False)
+        for name in node:
+            _open(node._get_node(name))
+
+
+def _is_whole(node: DictConfig | ListConfig) -> bool:
+    return not (node._is_none() or node._is_missing() or node._is_interpolation())
 
 
 def defaults(target: str, where: str) -> dict[str, Any]:

@@ -79,7 +79,9 @@ def groups(app: App, command: str) -> list[str]:
     """The groups that a command's defaults list chooses from, `model` with `panel`."""
     defaults = app.config_loader.compute_defaults_list(command, [], RunMode.RUN)
     chosen = {str(each) for each in defaults.overrides.known_choices if not str(each).startswith("hydra/")}
-    chosen |= {each.config_path.partition("/")[0] for each in defaults.defaults if "/" in (each.config_path or "")}
+    chosen |= {
+        each.config_path.partition("/")[0] for each in defaults.defaults if "/" in (each.config_path or "")
+    }
     if "panel" in chosen:
         chosen.add("model")
     return sorted(chosen - {"hydra"})

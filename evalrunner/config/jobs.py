@@ -108,6 +108,21 @@ def in_sweep() -> bool:
     return bool(HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN)
 
 
+def given_overrides() -> list[str]:
+    """The running job's overrides, letter by letter.
+
+    Hydra keeps them in a configuration, where reading one resolves its interpolations: it would show what
+    `${oc.env:KEY}` stands for, and lose the escapes of texts.
+    """
+    from hydra.core.hydra_config import HydraConfig
+    from omegaconf import OmegaConf
+
+    if not HydraConfig.initialized():
+        return []
+    overrides = OmegaConf.to_container(HydraConfig.get().overrides.task, resolve=False)
+    return [str(each) for each in overrides] if isinstance(overrides, list) else []
+
+
 def summarise(jobs: Sequence[Job], *, as_json: bool) -> None:
     """The summary of a sweep on stdout: a line a job, or with `as_json` a receipt a line, in job order."""
     for job in jobs:

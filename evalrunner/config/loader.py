@@ -4,13 +4,14 @@ Everything here happens during composition, so it holds for a single run, for `-
 sweep under any launcher. A loader pickles with its search path, so that workers of a launcher compose alike.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.default_element import ResultDefault
-from hydra.core.override_parser.types import Override, QuotedString
+from hydra.core.override_parser.types import Override, OverrideType, QuotedString
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from evalrunner.config import folders
@@ -59,6 +60,9 @@ class Loader(ConfigLoaderImpl):
         problems = unknown_keys(self._overrides, config)
         if problems:
             raise ConfigError(problems)
+        if listed and (panel := _panel(config)) is not None:
+            # what Hydra will put in the place of these seats are the same ones, with their free mappings
+            listed[-1]._value = copy.deepcopy(panel._get_node("models"))  # type: ignore[assignment]
         return config
 
     def _rewrite(self, override: Override, repo: IConfigRepository) -> None:
@@ -93,7 +97,8 @@ def _chooses(override: Override, repo: IConfigRepository) -> bool:
 
 
 def _lists_seats(override: Override) -> bool:
-    return override.key_or_group == SEATS and isinstance(override._value, list) and not override.is_delete()
+    is_set = override.type == OverrideType.CHANGE and override.key_or_group == SEATS
+    return is_set and isinstance(override._value, list)
 
 
 def _panel(config: DictConfig) -> DictConfig | None:

@@ -13,6 +13,7 @@ from evalrunner.budget.pricing import Pricing
 from evalrunner.component import Component, ExactDecimal, FilePath
 from evalrunner.config.app import shadowed
 from evalrunner.config.check import checked, holds_bad, raise_all, resolved, translated, unknown_roots
+from evalrunner.config.jobs import given_overrides
 from evalrunner.errors import Problem
 from evalrunner.judge.base import Judge
 from evalrunner.model.panel import NoPanel, Panel
@@ -203,10 +204,12 @@ def run_config(config: DictConfig) -> RunConfig:
 
 
 def load(config: DictConfig, kind: type[C]) -> C:
-    """A composed configuration as a typed, frozen tree, its components instantiated by Hydra.
+    """A composed configuration as a typed, frozen tree, with its components built.
 
-    Everything is checked first: missing values, interpolations, unknown keys at any level, types and ranges, code
-    that is not registered.
+    Everything is checked at once: missing values, interpolations, unknown keys at any level, types and ranges, code
+    that is not registered. The components are built here, from the values that were checked: Hydra's own
+    `instantiate` resolves interpolations twice, so that a text such as a slug prefix of `${oc.env:KEY}` would become
+    what the variable holds.
 
     Args:
         config: as a job gets it, without the node `hydra`.
@@ -215,44 +218,32 @@ def load(config: DictConfig, kind: type[C]) -> C:
     Raises:
         ConfigError: with every problem, under the dotted key that mends it.
     """
-    from hydra.utils import instantiate
-
     problems: list[Problem] = []
     names = [each.name for each in fields(kind) if each.name not in _OWN]
     values = resolved(config, problems)
     problems += unknown_roots(values, names)
     parts = {name: checked(value, name, problems) for name, value in values.items() if name in names}
-    first = _tree(kind, parts, problems)
-    if isinstance(first, RunConfig) and isinstance(first.panel, NoPanel) and not first.judge.metrics():
-        judge = type(first.judge).__name__
-        problems.append(Problem("panel", f"nobody sits in it, and judge {judge} asks a panel", None, "panel=OPTION"))
-    raise_all(problems)
-    tree = _tree(kind, instantiate(config, _convert_="all"), problems)
+    tree: C | None = None
+    try:
+        tree = kind(**parts, choices=_choices(parts), overrides=given_overrides(), shadowed=shadowed())
+    except ValidationError as error:
+        problems += translated(error, parts, "", names)
+    if isinstance(tree, RunConfig) and isinstance(tree.panel, NoPanel) and not tree.judge.metrics():
+        asks = f"nobody sits in it, and judge {type(tree.judge).__name__} asks a panel"
+        problems.append(Problem("panel", asks, None, "panel=OPTION"))
     raise_all(problems)
     assert tree is not None
     return tree
 
 
-def _tree(kind: type[C], parts: Mapping[str, Any], problems: list[Problem]) -> C | None:
-    """The typed tree of built parts; None, with what is wrong added to `problems`, when it cannot be made."""
-    choices, overrides = _composition(parts)
-    try:
-        return kind(**parts, choices=choices, overrides=overrides, shadowed=shadowed())
-    except ValidationError as error:
-        problems += translated(error, parts, "", list(parts))
-        return None
-
-
-def _composition(parts: Mapping[str, Any]) -> tuple[dict[str, str], list[str]]:
-    """The options chosen and the overrides given, as far as Hydra is at work."""
+def _choices(parts: Mapping[str, Any]) -> dict[str, str]:
+    """The options chosen, as far as Hydra is at work."""
     from hydra.core.hydra_config import HydraConfig
 
     several = parts.get("reporter")
     choices = {"reporter": ",".join(several)} if isinstance(several, Mapping) else {}
-    if not HydraConfig.initialized():
-        return choices, []
-    hydra = HydraConfig.get()
-    for group, option in hydra.runtime.choices.items():
-        if isinstance(option, str) and not str(group).startswith("hydra/"):
-            choices[str(group)] = option
-    return choices, list(hydra.overrides.task)
+    if HydraConfig.initialized():
+        for group, option in HydraConfig.get().runtime.choices.items():
+            if isinstance(option, str) and not str(group).startswith("hydra/"):
+                choices[str(group)] = option
+    return choices

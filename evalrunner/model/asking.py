@@ -36,7 +36,7 @@ class Asked(Generic[T]):
             gave none; `skipped` when the budget did not allow the call.
         value: what the parser made of the reply; None unless answered.
         error: one line for people; None when answered.
-        spend: of all replies, the rejected ones included.
+        spend: of all replies, the rejected ones included, and of attempts that may have been billed.
         answered_by: the model name in the last reply.
         asks: how many replies there were.
         dropped: parameters that the provider does not take.
@@ -82,6 +82,7 @@ async def ask(
         try:
             reply = await desk.call(make(conversation, number), client, limits)
         except CallFailed as failed:
+            spend += failed.spend
             status: Literal["skipped", "failed"] = "skipped" if failed.kind == "budget" else "failed"
             return asked(status, None, harmless("; then ".join([*_numbered(reasons), failed.message])))
         replies.append(reply)

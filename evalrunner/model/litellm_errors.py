@@ -42,7 +42,7 @@ def failure(error: BaseException, secret: str | None, timeout_s: float) -> CallF
     if silent_kind == "timeout":
         message = f"no whole reply within {timeout_s:g} s"
     elif silent_kind == "connection":
-        message = told(list(_chain(error))[-1], secret)
+        message = f"the connection failed: {told(list(_chain(error))[-1], secret)}"
     return CallFailed(silent_kind, message, billed=billed)
 
 

@@ -13,7 +13,7 @@ from evalrunner.errors import Problem, nearest
 from evalrunner.model.asking import REASK, Asked, Parse, ask, correction_bytes
 from evalrunner.model.ids import id_problem, route
 from evalrunner.model.keys import key_problem
-from evalrunner.model.litellm_client import shared
+from evalrunner.model.litellm_client import load, shared
 from evalrunner.model.panel_prompt import panel_messages
 from evalrunner.model.reply import read_scores, scores_schema
 from evalrunner.model.seat import Bench, SeatKind
@@ -34,7 +34,6 @@ PARAMS = frozenset(
         "reasoning_effort",
         "repetition_penalty",
         "safety_settings",
-        "service_tier",
         "stop",
         "thinking",
         "top_k",
@@ -42,6 +41,21 @@ PARAMS = frozenset(
     }
 )
 """What `params` may hold: it changes what is asked, and nothing about where, how often or with which key."""
+
+BOUND = frozenset(
+    {
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "model",
+        "n",
+        "response_format",
+        "service_tier",
+        "stream",
+        "tools",
+    }
+)
+"""What `params.extra_body` must leave alone: the budget's bound and the reading of the reply stand on it."""
 
 _STATUS: Mapping[str, JudgementStatus] = {
     "answered": "scored",
@@ -112,6 +126,11 @@ class LitellmModel(Component):
                 wrong.append(f"{name} is not one of them" + (f" (did you mean {meant}?)" if meant else ""))
         if wrong:
             raise ValueError(f"{'; '.join(wrong)}; allowed: {', '.join(sorted(PARAMS))}")
+        body = value.get("extra_body", {})
+        if not isinstance(body, dict):
+            raise ValueError("extra_body is a mapping")
+        if touched := sorted(BOUND & body.keys()):
+            raise ValueError(f"extra_body must leave {', '.join(touched)} alone")
         return value
 
     @model_validator(mode="after")
@@ -174,6 +193,7 @@ class LitellmModel(Component):
             place = Slot(slot.purpose, slot.item, slot.run, slot.cycle, slot.chunk, number)
             return self.request(conversation, schema, place)
 
+        load()  # takes seconds, once; not at the expense of the first call's time limit
         return await ask(
             make, messages, parse, reasks=self.reasks, desk=desk, client=shared(), limits=self.limits
         )

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, field_validator
 
 from evalrunner.component import Component, Many
 from evalrunner.model.ids import canonical
@@ -18,11 +18,13 @@ class Panel(Component):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    models: Many[Seat] = Field(min_length=1)
+    models: Many[Seat]
 
     @field_validator("models", mode="after")
     @classmethod
     def _different(cls, seats: tuple[Seat, ...]) -> tuple[Seat, ...]:
+        if not seats:
+            raise ValueError("nobody sits in the panel; at least one model is needed")
         places: dict[str, list[str]] = {}
         for place, seat in enumerate(seats):
             places.setdefault(canonical(seat.id), []).append(f"{seat.id} at {place}")

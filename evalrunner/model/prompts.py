@@ -23,7 +23,15 @@ SUFFIX = ".j2"
 
 
 class Prompts:
-    """Renders prompt templates, and knows all the text that a prompt is made of."""
+    """Renders prompt templates, and knows all the text that a prompt is made of.
+
+    A template file is read once; what is written to it later is not seen.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._references: dict[str, list[str]] = {}
+        self._there: dict[str, bool] = {}
 
     @cached_property
     def _jinja(self) -> "ImmutableSandboxedEnvironment":
@@ -31,7 +39,7 @@ class Prompts:
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
         return ImmutableSandboxedEnvironment(
-            loader=FunctionLoader(lambda name: (_source(name), str(_find(name)), lambda: True)),
+            loader=FunctionLoader(lambda name: (self._text(name), str(_find(name)), lambda: True)),
             undefined=StrictUndefined,
             autoescape=False,
             keep_trailing_newline=True,
@@ -41,7 +49,9 @@ class Prompts:
 
     def has(self, name: str) -> bool:
         """Whether there is a template `<name>.j2`."""
-        return find_file("prompts", f"{name}{SUFFIX}") is not None
+        if name not in self._there:
+            self._there[name] = find_file("prompts", f"{name}{SUFFIX}") is not None
+        return self._there[name]
 
     def render(self, name: str, /, **values: Any) -> str:
         """The text of template `<name>.j2` with these values.
@@ -59,7 +69,7 @@ class Prompts:
 
         _check_plain(values)
         file = f"{name}{SUFFIX}"
-        self._parsed(file)
+        self._whole([file])
         try:
             return self._jinja.get_template(file).render(values)
         except TemplateError as error:
@@ -89,23 +99,34 @@ class Prompts:
         Raises:
             InputError: a template is missing or wrong, or names what it includes by an expression.
         """
-        waiting = [f"{name}{SUFFIX}" for name in names]
-        waiting += [f"{name}.system{SUFFIX}" for name in names if self.has(f"{name}.system")]
-        texts: dict[str, str] = {}
+        files = [f"{name}{SUFFIX}" for name in names]
+        files += [f"{name}.system{SUFFIX}" for name in names if self.has(f"{name}.system")]
+        return sorted((file, self._text(file)) for file in self._whole(files))
+
+    def _whole(self, files: Sequence[str]) -> set[str]:
+        """The templates and all that they refer to, checked; see `_parsed`."""
+        waiting, found = list(files), set[str]()
         while waiting:
             file = waiting.pop()
-            if file not in texts:
-                texts[file] = _source(file)
+            if file not in found:
+                found.add(file)
                 waiting += self._parsed(file)
-        return sorted(texts.items())
+        return found
+
+    def _text(self, file: str) -> str:
+        if file not in self._texts:
+            self._texts[file] = _source(file)
+        return self._texts[file]
 
     def _parsed(self, file: str) -> list[str]:
         """The templates that one refers to; refuses mistakes in it and references by expression."""
+        if file in self._references:
+            return self._references[file]
         from jinja2 import TemplateSyntaxError
         from jinja2.meta import find_referenced_templates
 
         try:
-            tree = self._jinja.parse(_source(file), file, str(_find(file)))
+            tree = self._jinja.parse(self._text(file), file, str(_find(file)))
         except TemplateSyntaxError as error:
             raise InputError(_problem(error, file)) from None
         named = list(find_referenced_templates(tree))
@@ -117,7 +138,8 @@ class Prompts:
                     allowed='names in quotes, such as {% include "part.j2" %}',
                 )
             )
-        return [name for name in named if name is not None]
+        self._references[file] = [name for name in named if name is not None]
+        return self._references[file]
 
 
 def _find(file: str) -> Any:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evalrunner.errors import InputError, Problem, SourceFailedError, nearest, show
-from evalrunner.receipt.jsontext import number as canonical_number
 from evalrunner.records import Item, Selection, selection_key
 from evalrunner.source.engine import literal, name
 from evalrunner.source.rows import BLANK, SHOWN, Refusals, RowRefused
@@ -36,6 +35,8 @@ def take(table: Table, selection: Selection, prefix: str | None) -> list[Item]:
         return _sieved(table, table.kind.sieve, selection, prefix)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except (duckdb.ParserException, duckdb.BinderException):
+        raise  # our own SQL is wrong, not the table
     except duckdb.Error as error:
         raise table.failed(error) from error
 
@@ -56,13 +57,12 @@ def _one_by_one(table: Table, selection: Selection, prefix: str | None) -> list[
     twice = [(each, found) for each, found in numbers.items() if len(found) > 1]
     _refuse_twice(table, refusals, twice)
     _raise(refusals)
+    strata = {item.id: _stratum_of(item, selection.stratify) for item in items}
+    _check_stratum(table, selection.stratify, rows=len(items), values=any(strata.values()))
     if prefix is not None and table.kind.slug is not None:
         items = [item for item in items if str(item.payload[table.kind.slug]).startswith(prefix)]
-    strata: list[str | None] = [None] * len(items)
-    if selection.stratify is not None and items:
-        _require_known(selection.stratify, {key for item in items for key in (*item.payload, *item.truth)})
-        strata = [_value(item, selection.stratify) for item in items]
-    return [items[at] for at in choose([item.id for item in items], strata, selection)]
+    ids = [item.id for item in items]
+    return [items[at] for at in choose(ids, [strata[each] for each in ids], selection)]
 
 
 def choose(ids: Sequence[str], strata: Sequence[str | None], selection: Selection) -> list[int]:
@@ -81,13 +81,14 @@ def choose(ids: Sequence[str], strata: Sequence[str | None], selection: Selectio
     return chosen
 
 
-def _value(item: Item, field: str) -> str | None:
-    value = item.payload.get(field, item.truth.get(field))
+def _stratum_of(item: Item, field: str | None) -> str | None:
+    value = None if field is None else item.payload.get(field, item.truth.get(field))
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return str(value).lower()
-    return canonical_number(value) if isinstance(value, int | float) else str(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
 
 
 def _sieved(
@@ -111,8 +112,9 @@ def _sieved(
         _refuse_twice(table, refusals, _twice(table))
         refusals.rows += max(0, twice[0] - SHOWN)
     _raise(refusals)
-    if field is not None and not known:
-        _check_stratum(table, field)
+    found = table.con.execute(f"SELECT count(*), count(stratum) FROM {SCAN}").fetchone()
+    if found is not None:
+        _check_stratum(table, field, rows=found[0], values=found[1] > 0)
     table.con.execute(f"CREATE OR REPLACE TABLE {CHOSEN} AS {_chosen_sql(table, selection)}")
     return _fetch(table)
 
@@ -123,15 +125,16 @@ def _stratum(table: Table, field: str | None) -> str:
     if field not in table.kind.fields:
         value = "_carried"
     elif table.kind.fields[field] == "number":
-        value = f"CASE WHEN {name(field)} = floor({name(field)}) THEN {name(field)}::BIGINT::VARCHAR"
-        value += f" ELSE {name(field)}::VARCHAR END"
+        number = name(field)
+        value = f"CASE WHEN {number} = floor({number}) THEN TRY_CAST({number} AS BIGINT)::VARCHAR"
+        value += f" ELSE {number}::VARCHAR END"
     else:
         value = name(field)
     return f"CASE WHEN NOT regexp_matches({value}, '{BLANK}') THEN {value} END"
 
 
 def _settle(table: Table, refusals: Refusals) -> None:
-    """Reads the suspect rows one by one; gathers the wrong ones, and corrects the ids of the others."""
+    """Reads the suspect rows one by one; gathers the wrong ones, and corrects the ids of all."""
     last = -1
     while not refusals.full():
         suspects = table.con.execute(
@@ -141,7 +144,7 @@ def _settle(table: Table, refusals: Refusals) -> None:
         if not suspects:
             break
         last = suspects[-1][0]
-        right: dict[int, str] = {}
+        right: dict[int, str | None] = {}
         seen = 0
         for number, place, row in table.reread([number for (number,) in suspects]):
             seen += 1
@@ -151,12 +154,13 @@ def _settle(table: Table, refusals: Refusals) -> None:
                 right[number] = _read(table, row).id
             except RowRefused as refused:
                 refusals.add(place, refused.problems)
+                right[number] = None
         if seen < len(suspects):
             raise _changed(table)
         table.con.execute(
             f"UPDATE {SCAN} SET id = right_id FROM"
-            " (SELECT unnest($1::BIGINT[]) AS at, unnest($2::VARCHAR[]) AS right_id) AS rightly"
-            " WHERE scanned.rowid = at AND scanned.id IS DISTINCT FROM right_id",
+            " (SELECT unnest($1::BIGINT[]) AS number, unnest($2::VARCHAR[]) AS right_id) AS rightly"
+            " WHERE scanned.rowid = number AND scanned.id IS DISTINCT FROM right_id",
             [list(right), list(right.values())],
         )
 
@@ -184,33 +188,27 @@ def _refuse_twice(table: Table, refusals: Refusals, twice: Sequence[tuple[str, S
             refusals.add(place, [Problem("id", what, show(others[number]), "each id once")])
 
 
-def _check_stratum(table: Table, field: str) -> None:
+def _check_stratum(table: Table, field: str | None, *, rows: int, values: bool) -> None:
     """Refuses a field that no row has."""
-    found = table.con.execute(f"SELECT count(*), count(stratum) FROM {SCAN}").fetchone()
-    if found is not None and found[0] and not found[1]:
-        _require_known(field, {*table.kind.fields, *table.columns()})
-
-
-def _require_known(field: str, columns: set[str]) -> None:
-    if field not in columns:
-        known = sorted(columns)
+    if field is None or field in table.kind.fields or values or not rows:
+        return
+    known = sorted({*table.kind.fields, *table.columns()})
+    if field not in known:
+        what = "no row has such a field"
         raise InputError(
-            Problem(
-                "sampler.by", "no row has such a field", show(field), ", ".join(known), nearest(field, known)
-            )
+            Problem("sampler.by", what, show(field), ", ".join(known)[:300], nearest(field, known))
         )
 
 
 def _chosen_sql(table: Table, selection: Selection) -> str:
     """SQL for the ids that are taken, in order; `choose` in SQL."""
-    seed = "" if selection.seed is None else str(selection.seed)
-    key = f"sha256({literal(seed)} || chr(31) || id)"
-    order = "rowid" if selection.order == "source" else f"{key}, id"
-    columns = "SELECT rowid AS number, id"
+    seed = literal("" if selection.seed is None else str(selection.seed))
+    order = "number" if selection.order == "source" else f"sha256({seed} || chr(31) || id), id"
+    rows = f"(SELECT rowid AS number, id, stratum FROM {SCAN} WHERE keep)"
     if selection.stratify is None or selection.limit is None:
         limit = "" if selection.limit is None else f" LIMIT {selection.limit}"
-        return f"{columns} FROM {SCAN} WHERE keep ORDER BY {order}{limit}"
-    counts = table.con.execute(f"SELECT stratum, count(*) FROM {SCAN} WHERE keep GROUP BY stratum").fetchall()
+        return f"SELECT number, id FROM {rows} ORDER BY {order}{limit}"
+    counts = table.con.execute(f"SELECT stratum, count(*) FROM {rows} GROUP BY stratum").fetchall()
     shares = {value: share for value, share in allocate(dict(counts), selection.limit).items() if share}
     table.con.execute(
         f"CREATE OR REPLACE TABLE {SHARES} AS"
@@ -218,9 +216,9 @@ def _chosen_sql(table: Table, selection: Selection) -> str:
         [list(shares), list(shares.values())],
     )
     return (
-        f"{columns} FROM (SELECT scanned.*, scanned.rowid AS rowid, share, row_number() OVER"
-        f" (PARTITION BY stratum ORDER BY {order}) AS place FROM {SCAN} JOIN {SHARES}"
-        f" ON stratum IS NOT DISTINCT FROM value WHERE keep) WHERE place <= share ORDER BY {order}"
+        "SELECT number, id FROM (SELECT number, id, share, row_number() OVER"
+        f" (PARTITION BY stratum ORDER BY {order}) AS place FROM {rows} JOIN {SHARES}"
+        f" ON stratum IS NOT DISTINCT FROM value) WHERE place <= share ORDER BY {order}"
     )
 
 

@@ -123,7 +123,7 @@ class Columns(Table):
 
 
 class Parquet(Columns):
-    """A Parquet file; it knows the numbers of its rows, so that a few are found without reading the others."""
+    """A Parquet file; it knows the numbers of its rows, so a few are found without reading the others."""
 
     def __init__(self, con: "duckdb.DuckDBPyConnection", kind: RowKind, path: Path, where: str) -> None:
         self._path = literal(escape(str(path)))

@@ -65,7 +65,7 @@ class JsonLines(Table):
         for place, (field, kind) in enumerate(self.kind.fields.items(), start=1):
             fits = f"types[{place}] IN ({', '.join(map(literal, _TYPES[kind]))})"
             value = f"TRY_CAST(texts[{place}] AS DOUBLE)" if kind == "number" else f"texts[{place}]"
-            columns.append(f"CASE WHEN {fits} THEN {value} END AS {name(field)}")
+            columns.append(f"{value} AS {name(field)}")
             odd.append(f"NOT ({fits} OR types[{place}] = 'NULL')")
         return (
             f"SELECT {', '.join(columns)}, {' OR '.join(f'coalesce({each}, false)' for each in odd)} AS _odd"

@@ -36,8 +36,9 @@ class Table(ABC):
             carried: a column that is no known field, wanted as `_carried`.
 
         Returns:
-            SQL that gives the kind's fields as VARCHAR (numbers as DOUBLE; null where absent or of a wrong
-            type), `_odd` (the row is suspect for a reason of its format) and `_carried` (as VARCHAR).
+            SQL that gives the kind's fields as VARCHAR (numbers as DOUBLE; null where absent), `_odd`
+            (a field is of a wrong type, or the row is suspect for a reason of its format) and `_carried`
+            (as VARCHAR).
         """
 
     @abstractmethod

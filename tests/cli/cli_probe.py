@@ -8,15 +8,15 @@ import sys
 import textwrap
 from pathlib import Path
 
-SITE = '''
+SITE = """
 import evalrunner.commands
 from evalrunner.config.table import COMMANDS, Command
 evalrunner.commands.__path__.append({folder!r})
 COMMANDS["probe"] = Command("ends as told", "evalrunner probe", keeps=True, sweeps=True, counts_cycles=True)
 COMMANDS["peek"] = Command("ends as told, keeping nothing", "evalrunner peek", sweeps=True)
-'''
+"""
 
-COMMAND = '''
+COMMAND = """
 import json, os, signal, sys, time
 from evalrunner.config.jobs import in_sweep
 from evalrunner.errors import ConfigError, Problem, SourceFailedError
@@ -46,7 +46,7 @@ def main(config, *, folder):
     if folder is not None:
         (folder / "receipt.json").write_text(json.dumps({"outcome": outcome, "text": "\\u00e9"}))
     return CODES[outcome]
-'''
+"""
 
 CONFIG = """\
 defaults:

@@ -37,7 +37,11 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("rnu", "did you mean 'run'?"), ("Trend", "did you mean 'trend'?"), ("--limit", "flag before a command")],
+    [
+        ("rnu", "did you mean 'run'?"),
+        ("Trend", "did you mean 'trend'?"),
+        ("--limit", "flag before a command"),
+    ],
 )
 def test_an_unknown_command(capsys: pytest.CaptureFixture[str], command: str, said: str) -> None:
     assert main([command]) == 3
@@ -75,6 +79,17 @@ def test_help_imports_nothing_heavy() -> None:
         check=True,
     )
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    heavy = {"hydra", "omegaconf", "pydantic", "yaml", "litellm", "duckdb", "dataclasses", "inspect", "re", "json"}
+    heavy = {
+        "hydra",
+        "omegaconf",
+        "pydantic",
+        "yaml",
+        "litellm",
+        "duckdb",
+        "dataclasses",
+        "inspect",
+        "re",
+        "json",
+    }
     assert not imported & heavy
     assert "evalrunner.cli" in imported

@@ -42,7 +42,9 @@ def problems(command: str, *tokens: str, kind: type = RunConfig) -> list[Problem
     with pytest.raises(EvalrunnerError) as caught:
         loaded(command, *tokens, kind=kind)
     assert caught.value.exit_code == 3
-    return list(relabelled(caught.value, {} if _named(caught.value) else parse(command, tokens).flags).problems)
+    return list(
+        relabelled(caught.value, {} if _named(caught.value) else parse(command, tokens).flags).problems
+    )
 
 
 def _named(error: EvalrunnerError) -> bool:

@@ -25,6 +25,7 @@ from loopback import (
     trickle,
 )
 
+from evalrunner.calls.loop import close_loop, run_async
 from evalrunner.calls.request import CallFailed, CallReply, CallRequest, Message, Slot
 from evalrunner.model.litellm_client import LitellmClient
 
@@ -46,10 +47,10 @@ SCHEMA = {
 Send = Callable[[CallRequest], CallReply]
 
 
-@pytest.fixture(scope="module")
-def runner() -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as each:
-        yield each
+@pytest.fixture(scope="module", autouse=True)
+def loop() -> Iterator[None]:
+    yield
+    close_loop()
 
 
 @pytest.fixture
@@ -58,9 +59,9 @@ def client() -> LitellmClient:
 
 
 @pytest.fixture
-def send(runner: asyncio.Runner, client: LitellmClient) -> Iterator[Send]:
-    yield lambda request: runner.run(client.send(request))
-    runner.run(client.close())
+def send(client: LitellmClient) -> Iterator[Send]:
+    yield lambda request: run_async(client.send(request))
+    run_async(client.close())
 
 
 def request(wire: Wire, server: Loopback, **fields: Any) -> CallRequest:
@@ -298,7 +299,7 @@ def test_gemini_names_the_wait_in_the_body(send: Send) -> None:
     assert (problem.kind, problem.retry_after_s) == ("rate_limited", 13.5)
 
 
-def test_an_earlier_failure_does_not_colour_the_next(runner: asyncio.Runner, client: LitellmClient) -> None:
+def test_an_earlier_failure_does_not_colour_the_next(client: LitellmClient) -> None:
     async def twice() -> CallFailed:
         with Loopback(error(429)) as server:
             asked = request("openai", server)
@@ -312,28 +313,26 @@ def test_an_earlier_failure_does_not_colour_the_next(runner: asyncio.Runner, cli
         raise AssertionError
 
     try:
-        assert runner.run(twice()).kind == "connection"
+        assert run_async(twice()).kind == "connection"
     finally:
-        runner.run(client.close())
+        run_async(client.close())
 
 
-def test_calls_run_side_by_side_and_a_closed_client_can_be_used_again(
-    runner: asyncio.Runner, client: LitellmClient
-) -> None:
+def test_calls_run_side_by_side_and_a_closed_client_can_be_used_again(client: LitellmClient) -> None:
     async def many(server: Loopback) -> list[CallReply]:
         made = [request(wire, server) for wire in WIRES for _ in range(4)]
         return await asyncio.gather(*(client.send(each) for each in made))
 
     with Loopback(scores(accuracy=8), latency=0.2) as server:
         for round_ in (1, 2):
-            replies = runner.run(many(server))
+            replies = run_async(many(server))
             assert {each.text for each in replies} == {'{"scores": {"accuracy": 8}, "improvements": []}'}
             assert len(server.requests) == 12 * round_
-            runner.run(client.close())
+            run_async(client.close())
         assert server.peak == 12
 
 
-def test_cancelling_a_call_ends_it(runner: asyncio.Runner, client: LitellmClient) -> None:
+def test_cancelling_a_call_ends_it(client: LitellmClient) -> None:
     async def cancelled(server: Loopback) -> None:
         task = asyncio.create_task(client.send(request("openai", server)))
         while not server.requests:
@@ -344,4 +343,4 @@ def test_cancelling_a_call_ends_it(runner: asyncio.Runner, client: LitellmClient
         await client.close()
 
     with Loopback(hang()) as server:
-        runner.run(cancelled(server))
+        run_async(cancelled(server))

@@ -107,6 +107,16 @@ def test_a_mistake_in_a_template_names_file_and_line(
     assert words in problem(caught)
 
 
+def test_what_is_fingerprinted_is_what_is_asked_though_a_file_changes_meanwhile(folder: Path) -> None:
+    write(folder, top='{% include "part.j2" %}', part="old")
+    prompts = Prompts()
+    sources = prompts.sources(["top"])
+    write(folder, part="new")
+    assert prompts.render("top") == "old"
+    assert prompts.sources(["top"]) == sources
+    assert Prompts().render("top") == "new"
+
+
 def test_a_mistake_in_an_included_template_is_told_there(folder: Path) -> None:
     write(folder, top='\n\n\n{% include "part.j2" %}', part="\n{{ missing }}")
     with pytest.raises(InputError) as caught:
@@ -115,10 +125,11 @@ def test_a_mistake_in_an_included_template_is_told_there(folder: Path) -> None:
 
 
 def test_what_a_template_includes_must_be_named(folder: Path) -> None:
-    write(folder, top="{% include x %}")
-    for use in (lambda: Prompts().render("top", x="part.j2"), lambda: Prompts().sources(["top"])):
-        with pytest.raises(InputError, match="not worked out by an expression"):
-            use()
+    write(folder, top="{% include x %}", over='{% include "top.j2" %}')
+    for name in ("top", "over"):
+        for use in (lambda each: Prompts().render(each, x="part.j2"), lambda each: Prompts().sources([each])):
+            with pytest.raises(InputError, match=r"top\.j2: what a template includes must be named in it"):
+                use(name)
 
 
 def test_a_missing_template_names_the_nearest(folder: Path) -> None:

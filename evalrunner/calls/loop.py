@@ -1,0 +1,132 @@
+"""One event loop for the life of the process, in a thread of its own.
+
+Clients keep connections that belong to the loop they were opened on, so stages, jobs of a sweep and
+notebooks, which run a loop of their own, all use this one.
+"""
+
+import asyncio
+import atexit
+import os
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+CLOSE_WITHIN_S = 5.0
+
+
+class _Running:
+    """A loop that runs in its thread."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.loop = asyncio.new_event_loop()
+        self.thread = Thread(target=self._run, name="evalrunner-loop", daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def close(self) -> None:
+        """Cancels what still runs and closes the loop; waits at most CLOSE_WITHIN_S for either."""
+        if self.process != os.getpid():  # a fork: the thread is not in this process
+            return
+        closing = asyncio.run_coroutine_threadsafe(_drain(), self.loop)
+        try:
+            closing.result(CLOSE_WITHIN_S)
+        except TimeoutError:
+            return  # something does not let itself be cancelled; the thread ends with the process
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(CLOSE_WITHIN_S)
+        if not self.thread.is_alive():
+            self.loop.close()
+
+
+_lock = Lock()
+_running: _Running | None = None
+
+
+def _current() -> _Running:
+    global _running  # noqa: PLW0603 - one loop for the process
+    with _lock:
+        if _running is None or _running.process != os.getpid():
+            _running = _Running()
+        return _running
+
+
+def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine on the process's loop and waits for its result. The caller's own loop may be running.
+
+    ^C cancels the coroutine, waits until it has ended, and is raised again; a second ^C does not wait.
+
+    Raises:
+        RuntimeError: called on that loop itself, where waiting would never end.
+        BaseException: whatever the coroutine raises.
+    """
+    running = _current()
+    if _on(running.loop):
+        coroutine.close()
+        raise RuntimeError("run_async was called on the loop that would have to run it; await it instead")
+    result: Future[T] = Future()
+    tasks: list[asyncio.Task[None]] = []
+
+    def ended(_: asyncio.Task[None]) -> None:
+        if not result.done():  # cancelled before its first step
+            coroutine.close()
+            result.set_exception(asyncio.CancelledError())
+
+    def begin() -> None:
+        tasks.append(running.loop.create_task(_into(result, coroutine)))
+        tasks[0].add_done_callback(ended)
+
+    running.loop.call_soon_threadsafe(begin)
+    try:
+        return result.result()
+    except KeyboardInterrupt:
+        if result.done():
+            raise
+        running.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+        result.exception()
+        raise
+
+
+def close_loop() -> None:
+    """Ends the process's loop and whatever still runs on it. A later `run_async` starts a new one."""
+    global _running
+    with _lock:
+        running, _running = _running, None
+    if running is not None:
+        running.close()
+
+
+atexit.register(close_loop)
+
+
+def _on(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
+async def _into(result: "Future[T]", coroutine: Coroutine[Any, Any, T]) -> None:
+    """Puts what becomes of the coroutine into the result; nothing it raises reaches the loop."""
+    try:
+        value = await coroutine
+    except BaseException as error:
+        result.set_exception(error)
+    else:
+        result.set_result(value)
+
+
+async def _drain() -> None:
+    loop = asyncio.get_running_loop()
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()
