@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from evalrunner.config.app import App
-    from evalrunner.config.flags import Parsed
+    from evalrunner.config.commandline import Parsed
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """Runs a command line and returns its exit code.
 
     Args:
-        argv: without the program's name; None takes the process's own, and then stdout, stderr and signals are
-            set up as well: a closed pipe is no error, and SIGTERM interrupts as Ctrl-C does.
+        argv: without the program's name; None takes the process's own, and then its streams and signals are
+            set up: a closed pipe is no error, and SIGTERM interrupts as Ctrl-C does.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if not arguments or arguments[0] in {"-h", "--help"}:
@@ -45,13 +45,13 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
 
 def _flushed(code: int) -> int:
-    """The exit code, once stdout has taken everything; a crash when it did not, on a full disk for example."""
+    """The exit code, once stdout has taken everything; a crash when it did not, as on a full disk."""
     try:
         sys.stdout.flush()
     except OSError as error:
         from evalrunner.errors import EvalrunnerError, Problem
 
-        sys.stdout = open(os.devnull, "w")  # what it still holds is lost already
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what it holds is lost already
         return fail(EvalrunnerError(Problem("stdout", f"could not be written: {error.strerror}")))
     return code
 
@@ -59,7 +59,7 @@ def _flushed(code: int) -> int:
 def dispatch(command: str, tokens: "Sequence[str]") -> int:
     """Does what a command line says; what is wrong with it is raised."""
     from evalrunner import __version__
-    from evalrunner.config import completion, flags
+    from evalrunner.config import commandline, completion
     from evalrunner.config.process import check_environment
     from evalrunner.errors import Problem, UsageError, nearest
 
@@ -72,10 +72,10 @@ def dispatch(command: str, tokens: "Sequence[str]") -> int:
     if command not in COMMANDS:
         what = "no such flag before a command" if command.startswith("-") else "no such command"
         raise UsageError(Problem(command, what, None, ", ".join(COMMANDS), nearest(command, COMMANDS)))
-    parsed = flags.parse(command, tokens)
+    parsed = commandline.parse(command, tokens)
     if parsed.debug:
         os.environ["EVALRUNNER_DEBUG"] = "1"
-    parsed.overrides += flags.positional_overrides(command, parsed.positionals)
+    parsed.overrides += commandline.positional_overrides(command, parsed.positionals)
     return start(command, parsed)
 
 
@@ -86,8 +86,8 @@ def start(command: str, parsed: "Parsed") -> int:
         EvalrunnerError: the configuration is wrong; flags are named where they set the keys.
     """
     from evalrunner.config.app import App, shadowed
+    from evalrunner.config.commandline import relabelled
     from evalrunner.config.explain import CONFIG_FAULTS, explained
-    from evalrunner.config.flags import relabelled
     from evalrunner.config.help import command_help
     from evalrunner.errors import EvalrunnerError
 
@@ -182,7 +182,7 @@ class Task:
 
         from hydra.core.hydra_config import HydraConfig
 
-        from evalrunner.config.flags import relabelled
+        from evalrunner.config.commandline import relabelled
         from evalrunner.config.jobs import given_overrides, in_sweep
         from evalrunner.errors import EvalrunnerError
 

@@ -27,7 +27,8 @@ class Retry:
         base_s: the first wait where the provider names none; each further one is twice as long.
         most_s: the longest wait of that sort.
         patience_s: all waits of one call together; a provider that asks for more is given up at once.
-        grace_s: how much longer than its own time limit a client may take before it is broken off.
+        grace_s: how much longer than its own time limit a client may take before it is broken off; long
+            enough for one that imports a library at its first call.
     """
 
     faults: int = 4
@@ -36,7 +37,7 @@ class Retry:
     base_s: float = 0.5
     most_s: float = 30.0
     patience_s: float = 300.0
-    grace_s: float = 1.0
+    grace_s: float = 10.0
 
     def attempts(self, kind: FailureKind) -> int:
         """At most so many attempts of a call that fails in this way."""
@@ -54,7 +55,7 @@ class Retry:
         jitter = random.random()
         if failure.retry_after_s is not None:
             return failure.retry_after_s + min(1.0, failure.retry_after_s / 10) * jitter
-        return min(self.most_s, self.base_s * 2.0 ** (attempt - 1)) * (0.5 + jitter / 2)
+        return min(self.most_s, self.base_s * 2.0 ** min(attempt - 1, 30)) * (0.5 + jitter / 2)
 
 
 async def again(

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from evalrunner.commands.output import say, show
+from evalrunner.commands.output import near, say, show
 from evalrunner.config.jobs import RECEIPT, in_sweep
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import EvalrunnerError, Problem, ReceiptNotKeptError
@@ -43,7 +43,7 @@ def keep(session: Session, finished: Finished) -> str:
         raise ReceiptNotKeptError([*error.problems, kept]) from error
     for warning in put.warnings:
         say(f"warning: {warning}")
-    return str(path)
+    return near(path)
 
 
 def _attempt(finished: Finished) -> Attempt:

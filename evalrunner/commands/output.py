@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from evalrunner.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_OK
 from evalrunner.receipt.schema import Receipt
@@ -15,6 +16,14 @@ EXIT_OF_VERDICT = {"pass": EXIT_OK, "fail": EXIT_FAIL, "inconclusive": EXIT_INCO
 def say(line: str) -> None:
     """One line to the user on stderr."""
     sys.stderr.write(f"evalrunner: {plain(line)}\n")
+
+
+def near(path: Path) -> str:
+    """The path as one would type it here: relative where it lies below the working directory."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
 
 
 def exit_code(receipt: Receipt) -> int:

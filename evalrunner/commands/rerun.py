@@ -136,7 +136,6 @@ def recomposed(config: DictConfig, derived: Sequence[str]) -> DictConfig:
     with open_dict(made.hydra):
         made.hydra.runtime.output_dir = hydra.runtime.output_dir
         made.hydra.mode = hydra.mode
-        made.hydra.job.num = hydra.job.get("num", 0)
+        made.hydra.job.num = hydra.job.num if "num" in hydra.job else 0
     HydraConfig.instance().set_config(made)
-    del made["hydra"]
     return made

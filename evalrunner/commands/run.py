@@ -7,7 +7,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from evalrunner.commands.attempt import keep, open_session, report
-from evalrunner.commands.output import exit_code
+from evalrunner.commands.output import exit_code, near
 from evalrunner.config import jobs as sweep
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.runner import run
@@ -33,7 +33,7 @@ def summarise(jobs: Sequence[sweep.Job], *, as_json: bool) -> None:
             "code": job.code,
             "overrides": " ".join(job.overrides),
             "receipt": job.written(),
-            "place": job.receipt or job.folder,
+            "place": None if job.receipt is None else near(Path(job.receipt)),
         }
         for job in jobs
     ]

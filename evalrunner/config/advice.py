@@ -1,4 +1,4 @@
-"""Refuses overrides that Hydra would misread or that are typos: all of a command line at once, with what to do."""
+"""Refuses overrides that Hydra would misread or that are typos: all at once, with what to do instead."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -49,33 +49,27 @@ def _text(value: object) -> object:
 
 def _wrong_choice(group: str, value: object, repo: IConfigRepository) -> list[Problem]:
     options = repo.get_group_options(group, ObjectType.CONFIG)
-    allowed = ", ".join(options) or "no option"
-    if isinstance(value, dict):
-        return []
+    if isinstance(value, list) and group == SEVERAL:
+        return [problem for each in value for problem in _wrong_choice(group, _text(each), repo)]
     if isinstance(value, list):
-        if group == SEVERAL:
-            return [problem for each in value for problem in _wrong_choice(group, _text(each), repo)]
-        chosen = ",".join(str(_text(each)) for each in value)
-        instead = f"to sweep over them: -m {group}={chosen}"
-        if group == "panel":
-            instead += f"; for one panel of these models: --models {chosen} or panel.models=[{chosen}]"
-        return [
-            Problem(group, "a list would merge the options into one, the last winning", show(chosen), instead)
-        ]
+        return [_merged(group, ",".join(str(_text(each)) for each in value))]
     if group == "threshold" and isinstance(value, int | float) and not isinstance(value, bool):
-        return [
-            Problem(
-                group,
-                "is the group of verdict rules; the largest drop that regress allows is regress.threshold",
-                show(value),
-                f"--threshold {value} or regress.threshold={value}; threshold={'|'.join(options)}",
-            )
-        ]
-    if not isinstance(value, str):
-        return [Problem(group, "needs the name of an option", show(value), allowed)]
-    if not value or not repo.config_exists(f"{group}/{value}"):
-        return [Problem(group, "no such option", show(value), allowed, nearest(value, options))]
-    return []
+        what = "is the group of verdict rules; the largest drop that regress allows is regress.threshold"
+        instead = f"--threshold {value} or regress.threshold={value}; threshold={'|'.join(options)}"
+        return [Problem(group, what, show(value), instead)]
+    is_known = isinstance(value, str) and value and repo.config_exists(f"{group}/{value}")
+    if is_known or isinstance(value, dict):  # a mapping sets keys of what the group fills
+        return []
+    what = "no such option" if isinstance(value, str) else "needs the name of an option"
+    close = nearest(str(value), options)
+    return [Problem(group, what, show(value), ", ".join(options) or "no option", close)]
+
+
+def _merged(group: str, chosen: str) -> Problem:
+    instead = f"to sweep over them: -m {group}={chosen}"
+    if group == "panel":
+        instead += f"; for one panel of these models: --models {chosen} or panel.models=[{chosen}]"
+    return Problem(group, "a list would merge the options into one, the last winning", show(chosen), instead)
 
 
 def unknown_keys(overrides: Sequence[Override], config: DictConfig) -> list[Problem]:
@@ -94,60 +88,55 @@ def unknown_keys(overrides: Sequence[Override], config: DictConfig) -> list[Prob
 
 
 def _unknown(key: str, config: DictConfig) -> Problem | None:
+    """What is wrong with a key, walked from the root; None where it exists or anything may stand."""
     node: object = config
     parts = key.split(".")
     for depth, part in enumerate(parts):
         path = ".".join(parts[:depth])
-        if isinstance(node, DictConfig):
-            if node._is_none() or node._is_missing() or node._is_interpolation():
-                return None
-            if node._metadata.flags and node._metadata.flags.get("struct") is False:
-                return None  # a free mapping: the component says what may stand in it
-            keys = [str(each) for each in node if each not in {"hydra", "_target_"}]
-            if part not in keys and part not in {"hydra", "_target_"}:
-                return Problem(
-                    key,
-                    "no such key",
-                    allowed=f"{path or 'the configuration'} has {', '.join(keys) or 'no keys'}",
-                    nearest=_nearest(path, part, parts[depth + 1 :], keys, config),
-                )
-            node = node._get_node(part)
-        elif isinstance(node, ListConfig):
-            if node._is_none() or node._is_missing() or node._is_interpolation():
-                return None
-            if not re.fullmatch(r"\d+", part) or int(part) >= len(node):
-                places = f"0 to {len(node) - 1}" if len(node) else "none, it is empty"
-                return Problem(key, f"no such place in {path}", show(part), places)
-            node = node._get_node(int(part))
-        else:
+        if not isinstance(node, DictConfig | ListConfig):
             return Problem(key, f"{path} is a value and has no keys", allowed=path)
+        if is_open(node):
+            return None
+        if isinstance(node, DictConfig):
+            if part not in {"hydra", "_target_", *node}:
+                return _no_such_key(key, depth, node, config)
+            node = node._get_node(part)
+        elif not re.fullmatch(r"\d+", part) or int(part) >= len(node):
+            places = f"0 to {len(node) - 1}" if len(node) else "none, it is empty"
+            return Problem(key, f"no such place in {path}", show(part), places)
+        else:
+            node = node._get_node(int(part))
     return None
 
 
-def _nearest(
-    path: str, part: str, rest: Sequence[str], keys: Sequence[str], config: DictConfig
-) -> str | None:
-    """A key like the unknown one: at its level, else, for one at the root, anywhere by its last part."""
-    close = nearest(part, keys)
+def is_open(node: DictConfig | ListConfig) -> bool:
+    """Whether nothing can be said of the keys: no content yet, or a free mapping, whose component says it."""
+    flags = node._metadata.flags or {}
+    is_whole = not (node._is_none() or node._is_missing() or node._is_interpolation())
+    return not is_whole or flags.get("struct") is False
+
+
+def _no_such_key(key: str, depth: int, node: DictConfig, config: DictConfig) -> Problem:
+    parts = key.split(".")
+    path = ".".join(parts[:depth])
+    keys = [str(each) for each in node if each not in {"hydra", "_target_"}]
+    allowed = f"{path or 'the configuration'} has {', '.join(keys) or 'no keys'}"
+    close = nearest(parts[depth], keys)
     if close is not None:
-        return ".".join([*([path] if path else []), close, *rest])
-    if path:
-        return None
-    leaves = {leaf.rpartition(".")[2]: leaf for leaf in dotted(config)}
-    close = nearest(rest[-1] if rest else part, leaves)
-    return leaves[close] if close is not None else None
+        close = ".".join([*parts[:depth], close, *parts[depth + 1 :]])
+    elif not path:  # a key from deeper down, written without its path
+        leaves = {leaf.rpartition(".")[2]: leaf for leaf in dotted(config)}
+        close = leaves.get(nearest(parts[-1], leaves) or "")
+    return Problem(key, "no such key", allowed=allowed, nearest=close)
 
 
-def dotted(node: object, path: str = "") -> Iterator[str]:
-    """Every key inside a configuration, dotted, without `hydra` and `_target_`."""
-    if not isinstance(node, DictConfig | ListConfig):
-        return
-    if node._is_none() or node._is_missing() or node._is_interpolation():
-        return
-    places = range(len(node)) if isinstance(node, ListConfig) else [key for key in node if key != "hydra"]
-    for place in places:
-        if place == "_target_":
+def dotted(node: DictConfig, path: str = "") -> Iterator[str]:
+    """Every key inside a configuration, dotted, without `hydra`, `_target_` and what stands in lists."""
+    for key in map(str, node):
+        if key in {"hydra", "_target_"}:
             continue
-        below = f"{path}.{place}" if path else str(place)
+        below = f"{path}.{key}" if path else str(key)
         yield below
-        yield from dotted(node._get_node(place), below)
+        child = node._get_node(key)
+        if isinstance(child, DictConfig) and not is_open(child):
+            yield from dotted(child, below)

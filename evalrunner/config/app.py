@@ -14,8 +14,8 @@ from hydra.core.utils import configure_log, env_override
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
+from evalrunner.config.commandline import Parsed
 from evalrunner.config.explain import CONFIG_FAULTS
-from evalrunner.config.flags import Parsed
 from evalrunner.config.loader import Loader
 from evalrunner.config.registry import check_hydra
 from evalrunner.errors import EvalrunnerError, Problem, UsageError, show
@@ -53,7 +53,7 @@ class App(Hydra):
     def __exit__(self, *unused: object) -> None:
         GlobalHydra.instance().clear()
 
-    def compose_config(
+    def compose_config(  # noqa: PLR0917 - as Hydra calls it
         self,
         config_name: str | None,
         overrides: list[str],

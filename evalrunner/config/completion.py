@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from evalrunner.config import flags
+from evalrunner.config import commandline, flags
 from evalrunner.config.table import COMMANDS
 from evalrunner.errors import EvalrunnerError, Problem, UsageError, show
 
@@ -76,10 +76,10 @@ def _after(command: str, before: Sequence[str], word: str) -> list[str]:
     known = flags.flags_of(command)
     previous = known.get(before[-1]) if before else None
     if word.startswith("-"):
-        return [name for name in (*known, flags.DEBUG, *flags.HYDRA_FLAGS) if name.startswith(word)]
+        return [name for name in (*known, flags.DEBUG, *commandline.HYDRA_FLAGS) if name.startswith(word)]
     if previous is not None and previous.kind == "origin":
         return [name for name in flags.ORIGINS if name.startswith(word)]
-    if previous is not None and previous.kind != "switch" and previous.kind != "list":
+    if previous is not None and previous.kind not in {"switch", "list"}:
         return []
     return _from_hydra(command, before, word, is_list=previous is not None and previous.kind == "list")
 
@@ -97,7 +97,7 @@ def _from_hydra(command: str, before: Sequence[str], word: str, *, is_list: bool
             done, _, begun = word.rpartition(",")
             options = app.config_loader.get_group_options("model", ObjectType.CONFIG)
             return [f"{done}{',' if done else ''}{name}" for name in options if name.startswith(begun)]
-        overrides = flags.parse(command, before).overrides
+        overrides = commandline.parse(command, before).overrides
         plugin = DefaultCompletionPlugin(app.config_loader)
         try:
             found = plugin._query(command, " ".join([*overrides, word]))

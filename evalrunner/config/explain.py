@@ -1,6 +1,7 @@
-"""Puts what Hydra, OmegaConf and YAML say about a configuration into our words: place, value, what is allowed."""
+"""Puts what Hydra, OmegaConf and YAML say of a configuration into our words: place, value, what is right."""
 
 import re
+from dataclasses import replace
 
 import yaml
 from hydra.errors import (
@@ -25,43 +26,53 @@ _IN = re.compile(r"^In '([^']+)': ")
 
 def explained(error: BaseException) -> EvalrunnerError:
     """The error of ours that says the same."""
+    cause = error.__cause__
     if isinstance(error, EvalrunnerError):
         return error
-    if isinstance(error, OverrideParseException):
-        return UsageError(
-            Problem(
-                "",
-                f"an override that Hydra cannot read: {_first_line(error.message)}",
-                show(error.override),
-                "key=value; quote a value with blanks, commas, brackets or quotes: key='\"a, b\"'",
-            )
-        )
-    if isinstance(error, MissingConfigException):
-        return ConfigError(_missing(error))
-    if isinstance(error, yaml.MarkedYAMLError):
-        return ConfigError(_yaml(error))
-    if isinstance(error, OmegaConfBaseException):
-        return ConfigError(_omegaconf(error))
-    cause = error.__cause__
     if isinstance(cause, EvalrunnerError):
         return cause
+    if isinstance(error, OverrideParseException):
+        return UsageError(_override(error))
+    return ConfigError(_problem(error, cause))
+
+
+def _problem(error: BaseException, cause: BaseException | None) -> Problem:
+    if isinstance(error, MissingConfigException):
+        return _missing(error)
+    if isinstance(error, yaml.MarkedYAMLError):
+        return _yaml(error)
+    if isinstance(error, OmegaConfBaseException):
+        return _omegaconf(error)
     if isinstance(cause, OmegaConfBaseException):
-        problem = _omegaconf(cause)
-        text = _first_line(str(error))
-        what = f"{text}: {problem.what}" if text else problem.what
-        return ConfigError(Problem(problem.where, what, problem.found))
-    text = " ".join(str(error).split())
-    ambiguous = _AMBIGUOUS.search(text)
+        problem, text = _omegaconf(cause), _first_line(str(error))
+        return replace(problem, what=f"{text}: {problem.what}" if text else problem.what)
+    return _hydra(" ".join(str(error).split()) or type(error).__name__)
+
+
+def _override(error: OverrideParseException) -> Problem:
+    return Problem(
+        "",
+        f"an override that Hydra cannot read: {_first_line(error.message)}",
+        show(error.override),
+        "key=value; quote a value with blanks, commas, brackets or quotes: key='\"a, b\"'",
+    )
+
+
+def _hydra(text: str) -> Problem:
+    """What Hydra says in prose only."""
+    ambiguous, unused = _AMBIGUOUS.search(text), _UNUSED.search(text)
     if ambiguous is not None:
         key, _, values = ambiguous[1].partition("=")
-        allowed = f"-m {key}={values} to sweep over them, {key}=[{values}] for a list, {key}=\"'{values}'\" for a text"
-        return ConfigError(
-            Problem(key, "values between commas are a sweep, and it needs -m", show(values), allowed)
+        ways = (
+            f"-m {key}={values} to sweep over them",
+            f"{key}=[{values}] for a list",
+            f"{key}=\"'{values}'\"",
         )
-    unused = _UNUSED.search(text)
+        what = "values between commas are a sweep, and it needs -m"
+        return Problem(key, what, show(values), f"{', '.join(ways)} for a text")
     if unused is not None:
-        return ConfigError(Problem(unused[1], "is no group of this command"))
-    return ConfigError(Problem("", text or type(error).__name__))
+        return Problem(unused[1], "is no group of this command")
+    return Problem("", text)
 
 
 def _missing(error: MissingConfigException) -> Problem:

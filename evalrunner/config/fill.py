@@ -37,8 +37,8 @@ def fill(node: object, path: str = "") -> None:
             for name, default in defaults(str(target), path).items():
                 if name not in written:
                     node[name] = default
-            for name in node:
-                _open(node._get_node(name))
+            for key in node:
+                _open(node._get_node(key))
     elif isinstance(node, ListConfig) and _is_whole(node):
         for place in range(len(node)):
             fill(node._get_node(place), f"{path}.{place}")
@@ -78,16 +78,15 @@ def defaults(target: str, where: str) -> dict[str, Any]:
 
 def plain(value: Any) -> Any:
     """A field's default as YAML data that validates to it again."""
+    made = value
     if isinstance(value, BaseModel):
-        return {name: plain(getattr(value, name)) for name in type(value).model_fields}
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Path):
-        return literal(str(value))
-    return literal(value) if isinstance(value, str) else value
+        made = {name: plain(getattr(value, name)) for name in type(value).model_fields}
+    elif isinstance(value, Mapping):
+        made = {key: plain(each) for key, each in value.items()}
+    elif isinstance(value, list | tuple):
+        made = [plain(each) for each in value]
+    elif isinstance(value, Decimal):
+        made = int(value) if value == value.to_integral_value() else float(value)
+    elif isinstance(value, str | Path | Fraction):
+        made = literal(str(value))
+    return made

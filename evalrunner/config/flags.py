@@ -1,22 +1,14 @@
-"""Flags: another spelling of configuration keys, translated into Hydra overrides.
-
-Tokens of a command line are flags of ours, flags of Hydra's, overrides (`key=value`), or positionals; they may
-stand in any order. Overrides keep theirs, so that the last one of a key wins however it is spelled.
-"""
+"""The flags of each command: another spelling of configuration keys, and how their values are read."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from evalrunner.config.quoting import assigned, quoted
-from evalrunner.errors import EvalrunnerError, Problem, UsageError, nearest, show
+from evalrunner.errors import Problem, UsageError, nearest, show
 
 Kind = Literal["integer", "number", "seed", "text", "switch", "list", "origin", "stored"]
-
-OVERRIDE = re.compile(r"(~|\+{1,2})?[A-Za-z_$][\w$@/.:-]*=|~[A-Za-z_$][\w$@/.:-]*$")
-"""How an override starts: an optional `+`, `++` or `~`, a key or a group, and `=` (not needed after `~`)."""
 
 ORIGINS = {"db": "source=db", "fs": "source=file"}
 
@@ -99,50 +91,9 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
 
 DEBUG = "--debug"
 
-HYDRA_FLAGS: dict[str, tuple[str, ...]] = {
-    "--help": ("-h",),
-    "--multirun": ("-m",),
-    "--run": ("-r",),
-    "--cfg": ("-c",),
-    "--resolve": (),
-    "--package": ("-p",),
-    "--info": ("-i",),
-    "--config-name": ("-cn",),
-    "--config-dir": ("-cd",),
-    "--hydra-help": (),
-    "--shell-completion": ("-sc",),
-}
-"""Hydra's flags that are let through, with their short forms."""
-
-_CHOICES = {
-    "--cfg": ("job", "hydra", "all"),
-    "--info": ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath"),
-}
-_WITH_VALUE = {"--cfg", "--package", "--config-name", "--config-dir"}
-_MODES = ("--run", "--multirun", "--cfg", "--info")
-_SHORT = {short: long for long, shorts in HYDRA_FLAGS.items() for short in shorts}
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _SHAS = re.compile(r"(?:[a-z_-]*-)?([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})")
-
-
-@dataclass
-class Parsed:
-    """A command line, taken apart.
-
-    Attributes:
-        hydra: Hydra's flags, by their long form; an empty value where a flag has none.
-        overrides: Hydra's overrides, those made from flags among them, in the order given.
-        positionals: what is neither a flag nor an override.
-        flags: the flag by which a key was set, for messages.
-        debug: tracebacks are wanted.
-    """
-
-    hydra: dict[str, str] = field(default_factory=dict)
-    overrides: list[str] = field(default_factory=list)
-    positionals: list[str] = field(default_factory=list)
-    flags: dict[str, str] = field(default_factory=dict)
-    debug: bool = False
 
 
 def flags_of(command: str) -> dict[str, Flag]:
@@ -150,209 +101,87 @@ def flags_of(command: str) -> dict[str, Flag]:
     return {flag.name: flag for flag in FLAGS.get(command, ())}
 
 
-def parse(command: str, tokens: Sequence[str]) -> Parsed:
-    """Takes the tokens after the command's name apart.
+def overrides_of(flag: Flag, value: str | None) -> list[str]:
+    """The overrides that a flag with this value stands for; None is a switch without one.
 
     Raises:
-        UsageError: unknown flags, missing values, values of the wrong type: all of them at once.
+        UsageError: the value is none of the flag's kind.
     """
-    parsed, problems = Parsed(), []
-    known = flags_of(command)
-    rest = iter(enumerate(tokens))
-    for at, token in rest:
-        if token == "--":
-            parsed.positionals += tokens[at + 1 :]
-            break
-        if not token.startswith("-") or token == "-":
-            _plain(token, command, parsed)
-            continue
-        name, equals, value = token.partition("=")
-        name = _SHORT.get(name, name)
-        flag = known.get(name)
-        try:
-            if name == DEBUG and not equals:
-                parsed.debug = True
-            elif flag is not None:
-                given = value if equals else _next(rest, tokens, at, flag, known)
-                parsed.overrides += [*flag.also, *_overrides(flag, given)]
-                parsed.flags[flag.key] = flag.name
-            elif name in HYDRA_FLAGS:
-                _hydra(name, value if equals else None, rest, tokens, at, parsed)
-            else:
-                raise UsageError(_unknown(name, command, known))
-        except UsageError as error:
-            problems += error.problems
-    if problems:
-        raise UsageError(problems)
-    return parsed
-
-
-def _plain(token: str, command: str, parsed: Parsed) -> None:
-    """An override or a positional: for `replay`, what exists as a file is one, whatever it looks like."""
-    is_file = command == "replay" and _is_file(token)
-    (parsed.overrides if OVERRIDE.match(token) and not is_file else parsed.positionals).append(token)
-
-
-def _is_file(token: str) -> bool:
     try:
-        return Path(token).is_file()
-    except OSError:
-        return False
-
-
-def _next(
-    rest: Iterator[tuple[int, str]], tokens: Sequence[str], at: int, flag: Flag, known: dict[str, Flag]
-) -> str | None:
-    """The value after a flag; None for a switch."""
-    if flag.kind == "switch":
-        return None
-    following = tokens[at + 1] if at + 1 < len(tokens) else None
-    if following is None or following.startswith("--") or following in {*known, *_SHORT}:
-        raise UsageError(Problem(flag.name, "needs a value", allowed=f"{flag.name} {flag.metavar}"))
-    next(rest)
-    return following
-
-
-def _hydra(
-    name: str,
-    value: str | None,
-    rest: Iterator[tuple[int, str]],
-    tokens: Sequence[str],
-    at: int,
-    parsed: Parsed,
-) -> None:
-    following = tokens[at + 1] if at + 1 < len(tokens) else None
-    choices = _CHOICES.get(name)
-    if value is None and (name in _WITH_VALUE or (name == "--info" and following in _CHOICES["--info"])):
-        if following is None:
-            raise UsageError(Problem(name, "needs a value", allowed=", ".join(choices or ()) or None))
-        value = following
-        next(rest)
-    if value is not None and choices and value not in choices:
-        raise UsageError(
-            Problem(name, "no such choice", show(value), ", ".join(choices), nearest(value, choices))
-        )
-    parsed.hydra[name] = value or ("all" if name == "--info" else "")
-    modes = [mode for mode in _MODES if mode in parsed.hydra]
-    if len(modes) > 1:
-        raise UsageError(Problem(" ".join(modes), "exclude one another", allowed="one of them"))
-
-
-def _unknown(name: str, command: str, known: dict[str, Flag]) -> Problem:
-    others = [other for other in FLAGS if name in flags_of(other)]
-    if others:
-        return Problem(name, f"is no flag of {command}, but of {', '.join(others)}")
-    names = [*known, DEBUG, *HYDRA_FLAGS]
-    return Problem(
-        name, f"no such flag of {command}", allowed=" ".join([*known, DEBUG]), nearest=nearest(name, names)
-    )
-
-
-def _overrides(flag: Flag, value: str | None) -> list[str]:
-    """The overrides that a flag with this value stands for."""
-    if flag.kind == "switch":
-        if value not in {None, "true", "false"}:
-            raise UsageError(Problem(flag.name, "is a switch", show(value), "no value, true or false"))
-        return [f"{flag.key}={value or 'true'}"]
-    assert value is not None
-    try:
-        if flag.kind == "integer":
-            return [f"{flag.key}={_integer(flag, value)}"]
-        if flag.kind == "seed":
-            return [f"{flag.key}={int(value) if _INTEGER.fullmatch(value) else quoted(value)}"]
-        if flag.kind == "number":
-            return [f"{flag.key}={_number(flag, value)}"]
-        if flag.kind == "list":
-            return [f"{flag.key}=[{','.join(map(quoted, _entries(flag, value)))}]"]
-        if flag.kind == "origin":
-            return [_origin(flag, value)]
-        if flag.kind == "stored":
-            return _stored(flag, value)
-        return [assigned(flag.key, value)]
+        return [*flag.also, *_READERS[flag.kind](flag.key, "true" if value is None else value)]
     except UsageError as error:
+        usage = f"{flag.name} {flag.metavar}".strip()
         raise UsageError(
-            [Problem(flag.name, each.what, each.found, each.allowed, each.nearest) for each in error.problems]
+            [
+                replace(problem, where=flag.name, allowed=problem.allowed or usage)
+                for problem in error.problems
+            ]
         ) from None
 
 
-def _integer(flag: Flag, value: str) -> int:
+def _wrong(what: str, value: str, allowed: str | None = None, close: str | None = None) -> UsageError:
+    return UsageError(Problem("", what, show(value), allowed, close))
+
+
+def _switch(key: str, value: str) -> list[str]:
+    if value not in {"true", "false"}:
+        raise _wrong("is a switch", value, "no value, true or false")
+    return [f"{key}={value}"]
+
+
+def _integer(key: str, value: str) -> list[str]:
     if not _INTEGER.fullmatch(value):
-        raise UsageError(Problem(flag.name, "is no whole number", show(value), f"{flag.name} {flag.metavar}"))
-    return int(value)
+        raise _wrong("is no whole number", value)
+    return [f"{key}={int(value)}"]
 
 
-def _number(flag: Flag, value: str) -> str:
+def _seed(key: str, value: str) -> list[str]:
+    return _integer(key, value) if _INTEGER.fullmatch(value) else [assigned(key, value)]
+
+
+def _number(key: str, value: str) -> list[str]:
+    if _INTEGER.fullmatch(value):
+        return _integer(key, value)
     if not _NUMBER.fullmatch(value) or float(value) in {float("inf"), float("-inf")}:
-        raise UsageError(
-            Problem(flag.name, "is no finite number", show(value), f"{flag.name} {flag.metavar}")
-        )
-    return str(int(value)) if _INTEGER.fullmatch(value) else repr(float(value))
+        raise _wrong("is no finite number", value)
+    return [f"{key}={float(value)!r}"]
 
 
-def _entries(flag: Flag, value: str) -> list[str]:
+def _text(key: str, value: str) -> list[str]:
+    return [assigned(key, value)]
+
+
+def _list(key: str, value: str) -> list[str]:
     entries = [entry.strip() for entry in value.split(",")]
     if not all(entries):
-        raise UsageError(
-            Problem(
-                flag.name, "has an empty entry", show(value), f"{flag.name} {flag.metavar}, no empty ones"
-            )
-        )
-    return entries
+        raise _wrong("has an empty entry", value)
+    return [f"{key}=[{','.join(map(quoted, entries))}]"]
 
 
-def _origin(flag: Flag, value: str) -> str:
+def _origin(key: str, value: str) -> list[str]:
     if value not in ORIGINS:
-        raise UsageError(
-            Problem(
-                flag.name,
-                "no such origin",
-                show(value),
-                "fs, db (other options of the group: source=NAME)",
-                nearest(value, ORIGINS),
-            )
-        )
-    return ORIGINS[value]
+        allowed = "fs, db (other options of the group: source=NAME)"
+        raise _wrong("no such origin", value, allowed, nearest(value, ORIGINS))
+    return [ORIGINS[value]]
 
 
-def _stored(flag: Flag, value: str) -> list[str]:
+def _stored(key: str, value: str) -> list[str]:
     if value.isdecimal() and value.isascii():
-        return [f"{flag.key}.id={int(value)}"]
+        return [f"{key}.id={int(value)}"]
     shas = _SHAS.fullmatch(value)
     if shas is None:
-        raise UsageError(
-            Problem(
-                flag.name, "names no receipt", show(value), "an id of trend, or CORPUS-PROMPT-MODELS-RUBRIC"
-            )
-        )
+        raise _wrong("names no receipt", value, "an id of trend, or CORPUS-PROMPT-MODELS-RUBRIC")
     parts = ("corpus", "prompt", "models", "rubric")
-    return [assigned(f"{flag.key}.{part}", sha) for part, sha in zip(parts, shas.groups(), strict=True)]
+    return [assigned(f"{key}.{part}", sha) for part, sha in zip(parts, shas.groups(), strict=True)]
 
 
-def positional_overrides(command: str, positionals: Sequence[str]) -> list[str]:
-    """The overrides that positionals stand for: the one of `replay` is its receipt.
-
-    Raises:
-        UsageError: positionals that nobody reads.
-    """
-    taken = 1 if command == "replay" else 0
-    left = positionals[taken:]
-    if left:
-        known = [*flags_of(command), *HYDRA_FLAGS]
-        raise UsageError(
-            [
-                Problem(each, "is neither a flag nor key=value", nearest=nearest(f"--{each}", known))
-                for each in left
-            ]
-        )
-    return [assigned("receipt", each) for each in positionals[:taken]]
-
-
-def relabelled(error: EvalrunnerError, flags: Mapping[str, str]) -> EvalrunnerError:
-    """The error with the flag named wherever it is about a key that a flag has set."""
-
-    def place(where: str) -> str:
-        named = next((key for key in flags if where == key or where.startswith(f"{key}.")), None)
-        return where if named is None else f"{flags[named]} ({where})"
-
-    error.problems = tuple(replace(problem, where=place(problem.where)) for problem in error.problems)
-    return error
+_READERS: dict[Kind, Callable[[str, str], list[str]]] = {
+    "switch": _switch,
+    "integer": _integer,
+    "seed": _seed,
+    "number": _number,
+    "text": _text,
+    "list": _list,
+    "origin": _origin,
+    "stored": _stored,
+}

@@ -1,7 +1,7 @@
 """Names of run folders: two runs never share one, however close together they start.
 
-A run folder's name is the attempt's run id: `outputs/run/20260102T030405-123-9f3a0c1d`. The jobs of a sweep lie in
-the sweep's folder, each under the sweep's id and its own number: `.../20260102T030405-123-9f3a0c1d.2`.
+A run folder's name is the attempt's run id: `outputs/run/20260102T030405-123-9f3a0c1d`. The jobs of a sweep
+lie in the sweep's folder, each under the sweep's id and its own number: `.../20260102T030405-123-9f3a0c1d.2`.
 """
 
 import re

@@ -25,7 +25,7 @@ _HYDRA = """\
 
 
 def command_help(command: str, app: App) -> str:
-    """The help text of a command; groups and options are those that Hydra finds, the user's own among them."""
+    """The help of a command; groups and options are those that Hydra finds, the user's own among them."""
     row = COMMANDS[command]
     receipt = " [RECEIPT]" if command == "replay" else ""
     examples = textwrap.indent(row.examples, "  ")
@@ -79,9 +79,8 @@ def groups(app: App, command: str) -> list[str]:
     """The groups that a command's defaults list chooses from, `model` with `panel`."""
     defaults = app.config_loader.compute_defaults_list(command, [], RunMode.RUN)
     chosen = {str(each) for each in defaults.overrides.known_choices if not str(each).startswith("hydra/")}
-    chosen |= {
-        each.config_path.partition("/")[0] for each in defaults.defaults if "/" in (each.config_path or "")
-    }
+    paths = [each.config_path or "" for each in defaults.defaults]
+    chosen |= {path.partition("/")[0] for path in paths if "/" in path}
     if "panel" in chosen:
         chosen.add("model")
     return sorted(chosen - {"hydra"})

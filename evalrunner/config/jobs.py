@@ -61,7 +61,8 @@ def keep(job: Job) -> None:
 def collect(folder: Path, expected: int = 0) -> list[Job]:
     """The jobs of a sweep's folder, in their order.
 
-    A job that left no result counts as a crash: its folder is there without one, or fewer than `expected` are.
+    A job that left no result counts as a crash: its folder is there without one, or there are fewer than
+    `expected`.
     """
     results = {path.parent: _read(path) for path in folder.rglob(RESULT)}
     begun = {path.parent for path in folder.rglob(".hydra") if path.is_dir()} - {folder}

@@ -1,7 +1,7 @@
 """Hydra's config loader with our rules: full seats, every field shown, and clear refusals.
 
-Everything here happens during composition, so it holds for a single run, for `--cfg job`, and for each job of a
-sweep under any launcher. A loader pickles with its search path, so that workers of a launcher compose alike.
+Everything here happens during composition, so it holds for a single run, for `--cfg job`, and for each job
+of a sweep under any launcher. A loader pickles with its search path, so that workers compose alike.
 """
 
 import copy
@@ -34,7 +34,7 @@ class Loader(ConfigLoaderImpl):
     def _parse_overrides_and_create_caching_repo(
         self, config_name: str | None, overrides: list[str]
     ) -> tuple[list[Override], CachingConfigRepository]:
-        """Parses, refuses wrong choices of options, and makes full seats of the entries that overrides list."""
+        """Parses, refuses wrong choices of options, and makes full seats of what overrides list."""
         parsed, repo = super()._parse_overrides_and_create_caching_repo(config_name, overrides)
         problems = wrong_choices(parsed, repo)
         if problems:
@@ -103,8 +103,9 @@ def _lists_seats(override: Override) -> bool:
 
 def _panel(config: DictConfig) -> DictConfig | None:
     panel = config._get_node("panel") if "panel" in set(config) else None
-    is_whole = isinstance(panel, DictConfig) and not panel._is_none() and not panel._is_interpolation()
-    return panel if is_whole else None
+    if isinstance(panel, DictConfig) and not panel._is_none() and not panel._is_interpolation():
+        return panel
+    return None
 
 
 def _resolve_seats(

@@ -27,8 +27,8 @@ class _Pipe(io.FileIO):
 def set_up() -> None:
     """Readies streams and signals.
 
-    A closed pipe is no error, so the exit code stays the verdict's. What is not a terminal is written in UTF-8,
-    whatever the locale. SIGTERM interrupts as Ctrl-C does.
+    A closed pipe is no error, so the exit code stays the verdict's. What is not a terminal is written in
+    UTF-8, whatever the locale. SIGTERM interrupts as Ctrl-C does.
     """
     for number in (0, 1, 2):
         _occupy(number)
@@ -38,7 +38,7 @@ def set_up() -> None:
 
 
 def _occupy(number: int) -> None:
-    """Opens the null device where the process was started without this stream: no file may take its number."""
+    """Opens the null device where the process started without this stream: no file may take its number."""
     try:
         os.fstat(number)
     except OSError:

@@ -1,8 +1,8 @@
 """Texts as Hydra overrides: every character of a text stays a character.
 
-Two layers read an override. Hydra's grammar gives meaning to quotes, commas, brackets, blanks and backslashes;
-OmegaConf gives it to `${`. Both are escaped here, so that no text can turn into a list, a sweep or an
-interpolation.
+Two layers read an override. Hydra's grammar gives meaning to quotes, commas, brackets, blanks and
+backslashes; OmegaConf gives it to `${`. Both are escaped here, so that no text can turn into a list, a sweep
+or an interpolation.
 """
 
 import re
@@ -11,7 +11,7 @@ from evalrunner.errors import Problem, UsageError, show
 
 
 def literal(text: str) -> str:
-    """The OmegaConf string that resolves to exactly `text`: `${` is escaped, with the backslashes before it."""
+    """The OmegaConf string that resolves to exactly `text`: `${` and backslashes before it are escaped."""
     return re.sub(r"(\\*)\$\{", lambda match: rf"{match[1] * 2}\${{", text)
 
 

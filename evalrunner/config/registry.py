@@ -1,7 +1,7 @@
 """Which code a configuration may name.
 
-A `_target_` is instantiated only when it is, letter by letter, one that a packaged file of conf/ names, or one
-that an installed package registered under the entry point group `evalrunner.components`. A prefix would not do:
+A `_target_` is built only when it is, letter by letter, one that a packaged file of conf/ names, or one that
+an installed package registered under the entry point group `evalrunner.components`. A prefix would not do:
 module attributes reach into any library that a module imports.
 """
 

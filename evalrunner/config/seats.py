@@ -1,7 +1,7 @@
 """Names in a panel become full seats, through Hydra's own loader, while a configuration is composed.
 
-An entry of `panel.models` is the name of an option of the group `model`, a model id (it has a `:` or a `/`), or a
-mapping, which may leave `_target_` out when it is an LLM's.
+An entry of `panel.models` is the name of an option of the group `model`, a model id (it has a `:` or a `/`),
+or a mapping, which may leave `_target_` out when it is an LLM's.
 """
 
 import re
@@ -38,7 +38,8 @@ def full_seats(
     Raises:
         ConfigError: entries that are no seat, all of them.
     """
-    seats, problems = [], []
+    seats: list[dict[str, Any]] = []
+    problems: list[Problem] = []
     for place, entry in enumerate(entries):
         try:
             seats.append(full_seat(entry, f"{where}.{place}", repo, compose))
@@ -71,13 +72,13 @@ def _mapping(entry: object, where: str, repo: IConfigRepository, compose: Compos
         return _option(entry, where, repo, compose)
     if ":" in entry or "/" in entry:
         return {"id": entry}
-    options = repo.get_group_options(GROUP, ObjectType.CONFIG)
+    options, name = repo.get_group_options(GROUP, ObjectType.CONFIG), entry or "NAME"
     raise ConfigError(
         Problem(
             where,
             "is neither a model id nor an option of group model",
             show(entry),
-            f"an id such as openai:{entry or 'NAME'} or openai/{entry or 'NAME'}, or one of {', '.join(options)}",
+            f"an id such as openai:{name} or openai/{name}, or one of {', '.join(options)}",
             nearest(entry, options),
         )
     )

@@ -1,4 +1,4 @@
-"""The table of commands and the help of the whole program. Imports nothing: `--help` starts as Python does."""
+"""The table of commands and the help of the program. Imports nothing: `--help` starts as fast as Python."""
 
 
 class Command:

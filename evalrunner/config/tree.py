@@ -12,8 +12,9 @@ from evalrunner.budget.budget import Budget
 from evalrunner.budget.pricing import Pricing
 from evalrunner.component import Component, ExactDecimal, FilePath
 from evalrunner.config.app import shadowed
-from evalrunner.config.check import checked, holds_bad, raise_all, resolved, translated, unknown_roots
+from evalrunner.config.check import checked, raise_all, resolved, unknown_roots
 from evalrunner.config.jobs import given_overrides
+from evalrunner.config.pydantic_words import translated
 from evalrunner.errors import Problem
 from evalrunner.judge.base import Judge
 from evalrunner.model.panel import NoPanel, Panel
@@ -206,10 +207,10 @@ def run_config(config: DictConfig) -> RunConfig:
 def load(config: DictConfig, kind: type[C]) -> C:
     """A composed configuration as a typed, frozen tree, with its components built.
 
-    Everything is checked at once: missing values, interpolations, unknown keys at any level, types and ranges, code
-    that is not registered. The components are built here, from the values that were checked: Hydra's own
-    `instantiate` resolves interpolations twice, so that a text such as a slug prefix of `${oc.env:KEY}` would become
-    what the variable holds.
+    Everything is checked at once: missing values, interpolations, unknown keys at any level, types, ranges,
+    code that is not registered. The components are built here, from the values that were checked: Hydra's own
+    `instantiate` resolves interpolations twice, so that a text such as a slug prefix of `${oc.env:KEY}` would
+    become what the variable holds.
 
     Args:
         config: as a job gets it, without the node `hydra`.
@@ -227,7 +228,7 @@ def load(config: DictConfig, kind: type[C]) -> C:
     try:
         tree = kind(**parts, choices=_choices(parts), overrides=given_overrides(), shadowed=shadowed())
     except ValidationError as error:
-        problems += translated(error, parts, "", names)
+        problems += translated(error, parts, "", kind)
     if isinstance(tree, RunConfig) and isinstance(tree.panel, NoPanel) and not tree.judge.metrics():
         asks = f"nobody sits in it, and judge {type(tree.judge).__name__} asks a panel"
         problems.append(Problem("panel", asks, None, "panel=OPTION"))

@@ -56,20 +56,35 @@ class Bench:
 
 
 @runtime_checkable
-class Seat(Protocol):
-    """One place in a panel. An LLM with a prompt fills it, or rules, or a program.
+class Speaker(Protocol):
+    """What speaks under a name of its own: a model, or rules."""
 
-    Attributes:
-        id: the model id as configured, as it stands in the receipt.
-        kind: whether an LLM speaks; a heuristic is never shown as one.
-    """
-
-    id: str
+    @property
+    def id(self) -> str:
+        """The model id as configured, as it stands in the receipt."""
+        ...
 
     @property
     def kind(self) -> SeatKind:
-        """What fills the seat."""
+        """What speaks; a heuristic is never shown as an LLM."""
         ...
+
+    def described(self) -> Mapping[str, Any]:
+        """As configured, JSON-ready, for the receipt; names of key variables, never keys."""
+        ...
+
+    def asked(self) -> Mapping[str, Any]:
+        """The call parameters that change what is asked; part of the prompt fingerprint."""
+        ...
+
+    def check_ready(self, environ: Mapping[str, str]) -> list[Problem]:
+        """What is missing before it can be asked: a key, an extra. Empty when it is ready."""
+        ...
+
+
+@runtime_checkable
+class Seat(Speaker, Protocol):
+    """One place in a panel. An LLM with a prompt fills it, or rules, or a program."""
 
     async def score(
         self, items: Sequence[Item], *, place: int, cycle: int, chunk: int, prompt: str, bench: Bench
@@ -85,16 +100,4 @@ class Seat(Protocol):
 
         Each is (UTF-8 bytes of prompt, messages, most tokens of reply). A seat that calls nothing gives [].
         """
-        ...
-
-    def described(self) -> Mapping[str, Any]:
-        """The seat as configured, JSON-ready, for the receipt; names of key variables, never keys."""
-        ...
-
-    def asked(self) -> Mapping[str, Any]:
-        """The call parameters that change what is asked; part of the prompt fingerprint."""
-        ...
-
-    def check_ready(self, environ: Mapping[str, str]) -> list[Problem]:
-        """What is missing before this seat can be asked: a key, an extra. Empty when it is ready."""
         ...

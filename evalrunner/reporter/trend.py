@@ -55,11 +55,12 @@ def print_trend(rows: Sequence[Row], ambiguous: Collection[tuple[str, str]], str
         rows: newest first.
         ambiguous: (eval, rubric version) that several fingerprints carry; they are shown with their sha.
     """
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     several = len({row.eval for row in rows}) > 1
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for heading in (
         "id",
         "ts",
@@ -86,21 +87,14 @@ def print_trend(rows: Sequence[Row], ambiguous: Collection[tuple[str, str]], str
             row.corpus_sha8,
             end_section=following is not None and following.rubric_sha8 != row.rubric_sha8,
         )
-    table.box = _rules()
     console_on(stream).print(table)
-
-
-def _rules() -> Any:
-    from rich.box import Box
-
-    return Box("    \n    \n    \n    \n ── \n    \n    \n    \n")
 
 
 def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     """The summary of a sweep: a line a job, in job order.
 
     Args:
-        jobs: number, code, overrides (text), receipt (its JSON object, or None), error and folder of each.
+        jobs: number, code, overrides (text), receipt (its JSON object, or None) and its place of each.
     """
     from rich.table import Table
     from rich.text import Text
@@ -108,7 +102,6 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("job", "overrides", "verdict", "overall", "cost", "exit"):
         table.add_column(heading, justify="right" if heading in {"overall", "cost", "exit"} else "left")
-    table.add_column("receipt", overflow="fold")
     for job in jobs:
         receipt = job["receipt"] or {}
         verdict = receipt.get("verdict")
@@ -121,6 +114,10 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], stream: TextIO) -> None:
             "-" if overall is None else shown(overall),
             "-" if not receipt else "unknown" if cost is None else money(float(cost)),
             str(job["code"]),
-            Text(plain(job["place"])),
         )
-    console_on(stream).print(table)
+    console = console_on(stream)
+    console.print(table)
+    for job in jobs:
+        if job["place"] is not None:
+            line = f"job {job['number']}: receipt {plain(job['place'])}"
+            console.print(Text(line, style="dim"), soft_wrap=True)

@@ -1,18 +1,20 @@
 """JSONL: one object a line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalrunner.errors import EvalrunnerError, Problem, SourceFailedError, show
 from evalrunner.source.engine import MAX_ROW, first_line, literal, name
-from evalrunner.source.jsontext import AROUND, read_object
+from evalrunner.source.jsontext import read_object
 from evalrunner.source.rows import FieldType, Refusals, RowKind, RowRefused
 from evalrunner.source.table import Reread, Table
 
 if TYPE_CHECKING:
     import duckdb
+
+T = TypeVar("T")
 
 # What DuckDB reads though it is no JSON, or reads as another number than is written: commas before a closing
 # bracket, NaN and infinity in any spelling, numbers beyond a double. Each pattern starts with one fixed
@@ -86,16 +88,10 @@ class JsonLines(Table):
 
     def reread(self, numbers: Sequence[int] | None = None) -> Reread:
         """See `Table.reread`."""
-        wanted = None if numbers is None else set(numbers)
-        for number, (line, content) in enumerate(_lines(self.path)):
-            if wanted is not None:
-                if number not in wanted:
-                    continue
-                wanted.remove(number)
+        rows = enumerate(_lines(self.path))
+        for number, (line, content) in rows if numbers is None else _only(rows, numbers):
             place = f"{self.where}:{line}" if self.lines else f"{self.where}: row {number + 1}"
             yield number, place, _read(content)
-            if wanted is not None and not wanted:
-                return
 
     def pick(self, numbers: Sequence[int]) -> Iterator[tuple[int, Mapping[str, Any] | RowRefused]]:
         """See `Table.pick`."""
@@ -121,6 +117,18 @@ def _pointer(field: str) -> str:
     return "/" + field.replace("~", "~0").replace("/", "~1")
 
 
+def _only(rows: Iterable[tuple[int, T]], numbers: Sequence[int]) -> Iterator[tuple[int, T]]:
+    """The rows with these ascending numbers."""
+    wanted = iter(numbers)
+    next_one = next(wanted, None)
+    for row in rows:
+        if next_one is None:
+            return
+        if row[0] == next_one:
+            yield row
+            next_one = next(wanted, None)
+
+
 def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
     """The lines that hold something, numbered from 1; None for one that is too long."""
     with path.open("rb") as file:
@@ -129,12 +137,11 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
             number += 1
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
-            long = len(line.rstrip(b"\r\n")) > MAX_ROW
-            while long and line and not line.endswith(b"\n"):
-                line = file.readline(MAX_ROW)
-            if long:
+            if len(line) > MAX_ROW and len(line.rstrip(b"\r\n")) > MAX_ROW:
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(MAX_ROW)
                 yield number, None
-            elif line.strip(AROUND.encode()):
+            elif line and not line.isspace():
                 yield number, line
 
 

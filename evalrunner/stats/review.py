@@ -17,10 +17,12 @@ The conventions, where the words alone leave a choice:
 What there is nothing to count for is undefined, never 0 or 1.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
 
 from evalrunner.stats.agreement import pairwise_jaccard
 from evalrunner.stats.intervals import Estimate, mean_of, proportion
@@ -107,6 +109,17 @@ def normal_path(path: str) -> str:
     while path.startswith("./"):
         path = path[2:]
     return path[2:] if path.startswith(("a/", "b/")) else path
+
+
+def finding_id(file: str, line: int | None, title: str, body: str) -> str:
+    """The id of a finding whose reviewer gave it none: 16 hex digits made from what it says.
+
+    It is file, line and title that tell a finding from another, blanks and case of the title aside; the body
+    counts where there is no title. So a reviewer that words its explanation anew still says the same.
+    """
+    words = " ".join((title if title.strip() else body).casefold().split())
+    text = json.dumps([normal_path(file), line, words])
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def match(defect: Defect, finding: Finding) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from evalrunner.model.seat import Bench, PlannedCall, Seat
+from evalrunner.model.seat import Bench, PlannedCall, Speaker
 from evalrunner.records import Item, Outcome
 
 
@@ -33,6 +33,6 @@ class Subject(Protocol):
         """Every model call that one run over each of the items may make, re-asks included."""
         ...
 
-    def models(self) -> Sequence[Seat]:
-        """The models that the subject asks, if it does."""
+    def models(self) -> Sequence[Speaker]:
+        """The models that the subject asks, if it does; rules that answer in their place are shown as well."""
         ...

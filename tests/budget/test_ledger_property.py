@@ -1,4 +1,4 @@
-"""Whatever happens to reservations: within bounds, spent and reserved never pass the cap, and nothing is lost."""
+"""Whatever becomes of reservations: within bounds, spent and reserved never pass the cap; nothing is lost."""
 
 import asyncio
 from decimal import Decimal

@@ -70,13 +70,17 @@ def _same_above(model: str, price: Price, entry: dict[str, Any]) -> None:
         assert price.above.cached_input_usd_per_mtok == cached
 
 
-def test_the_packaged_panels_are_priced() -> None:
+def test_the_packaged_models_of_providers_are_priced() -> None:
     table = load()
-    for panel in ("budget", "frontier"):
-        content = yaml.safe_load((data_root() / "conf" / "panel" / f"{panel}.yaml").read_text("utf-8"))
-        for model in content["models"]:
-            assert table.price(model) is not None, model
-    assert table.price("google:gemini-1.5-pro") is None
+    options = [yaml.safe_load(path.read_text("utf-8")) for path in (FILE.parents[1] / "model").glob("*.yaml")]
+    ids = [option["id"] for option in options if "id" in option and "api_base" not in option]
+    assert ids
+    assert [model for model in ids if table.price(model) is None] == []
+
+
+def test_what_the_source_does_not_know_is_unknown_here() -> None:
+    assert load().price("google:gemini-1.5-pro") is None
+    assert not [model for model in bundled() if "gemini-1.5-pro" in model and model.startswith("gemini/")]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ SITE = """
 import evalrunner.commands
 from evalrunner.config.table import COMMANDS, Command
 evalrunner.commands.__path__.append({folder!r})
-COMMANDS["probe"] = Command("ends as told", "evalrunner probe", keeps=True, sweeps=True, counts_cycles=True)
+COMMANDS["probe"] = Command("ends as told", "", keeps=True, sweeps=True, counts_cycles=True)
 COMMANDS["peek"] = Command("ends as told, keeping nothing", "evalrunner peek", sweeps=True)
 """
 

@@ -18,9 +18,15 @@ def environ(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {**install(folder), "EVALRUNNER_CONF": str(folder / "conf")}
 
 
-def run(environ: dict[str, str], cwd: Path, *tokens: str, **more: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        [*COMMAND_LINE, *tokens], env=environ, cwd=cwd, capture_output=True, text=True, timeout=60, **more
+def run(environ: dict[str, str], cwd: Path, *tokens: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND_LINE, *tokens],
+        env=environ,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -113,7 +119,9 @@ def test_two_runs_never_share_a_folder(environ: dict[str, str], tmp_path: Path) 
 )  # fmt: skip
 def test_streams_that_are_closed(environ: dict[str, str], tmp_path: Path, redirected: str, code: int) -> None:
     line = f"{sys.executable} -m evalrunner probe outcome=flood {redirected}"
-    done = subprocess.run(["bash", "-c", line], env=environ, cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", line], env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     assert ("stdout: could not be written" in done.stderr or "No space left" in done.stderr) == (code == 4)

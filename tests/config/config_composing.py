@@ -10,8 +10,8 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, open_dict
 
 from evalrunner.config.app import App
+from evalrunner.config.commandline import parse, positional_overrides, relabelled
 from evalrunner.config.explain import CONFIG_FAULTS, explained
-from evalrunner.config.flags import parse, positional_overrides, relabelled
 from evalrunner.config.tree import RunConfig, load
 from evalrunner.errors import EvalrunnerError, Problem
 

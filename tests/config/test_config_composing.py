@@ -107,7 +107,7 @@ def test_any_number_of_reporters(tokens: list[str], kinds: list[type]) -> None:
     assert tree.choices["reporter"] == ",".join(tree.reporter)
 
 
-# panels ---------------------------------------------------------------------------------------------------------
+# panels -------------------------------------------------------------------------------------------
 
 
 def seats(*tokens: str) -> list[dict[str, Any]]:
@@ -167,7 +167,7 @@ def test_an_eval_in_which_nobody_judges_has_no_seats() -> None:
     assert "models" not in composed("run", "panel=none").panel
 
 
-# texts ----------------------------------------------------------------------------------------------------------
+# texts --------------------------------------------------------------------------------------------
 
 TEXTS = st.text(alphabet="ab'\"\\${}[](),:= \t?!é*~+@/.#%", min_size=1, max_size=12)
 
@@ -204,7 +204,7 @@ def test_overrides_are_kept_as_given_and_resolve_nothing(monkeypatch: pytest.Mon
     assert (tree.source.location(), tree.source.prefix()) == ("hush", "${oc.env:SECRET}")
 
 
-# order, overlay, code -------------------------------------------------------------------------------------------
+# order, overlay, code -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", EVALS)
@@ -327,7 +327,7 @@ def test_a_configuration_may_ask_to_be_swept(elsewhere: Path) -> None:
             app.is_sweep("run", ["runs=1,2"])
 
 
-# other commands -------------------------------------------------------------------------------------------------
+# other commands -----------------------------------------------------------------------------------
 
 
 def test_the_configurations_of_the_other_commands() -> None:
@@ -366,7 +366,7 @@ def test_what_replay_shows(elsewhere: Path) -> None:
 
 def test_the_typed_tree_is_frozen() -> None:
     tree = loaded("run")
-    with pytest.raises(Exception, match="frozen|assign"):
+    with pytest.raises(Exception, match=r"frozen|assign"):
         tree.runs = 2  # type: ignore[misc]
 
 

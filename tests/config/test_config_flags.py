@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from evalrunner.config.flags import FLAGS, HYDRA_FLAGS, flags_of, parse, positional_overrides, relabelled
+from evalrunner.config.commandline import HYDRA_FLAGS, parse, positional_overrides, relabelled
+from evalrunner.config.flags import FLAGS, flags_of
 from evalrunner.config.table import COMMANDS
 from evalrunner.errors import ConfigError, Problem, UsageError
 
@@ -40,20 +41,41 @@ def test_every_command_has_flags_and_no_flag_is_hydras() -> None:
         ("run", ["--cases", "a=b.jsonl"], ["source.path='a=b.jsonl'"]),
         ("run", ["--out", "o.json", "--runs", "2"], ["out='o.json'", "runs=2"]),
         ("run", ["--model", "m:n"], ["subject.model='m:n'"]),
-        ("run", ["x=1", "--limit", "5", "y=2", "--limit=6"], ["x=1", "sampler.limit=5", "y=2", "sampler.limit=6"]),
-        ("run", ["~reporter", "+a.b=1", "++c=2", "hydra/launcher=joblib", "a@b=c"],
-         ["~reporter", "+a.b=1", "++c=2", "hydra/launcher=joblib", "a@b=c"]),
-        ("regress", ["--threshold", "0.5", "--against", "a b.json"],
-         ["regress.threshold=0.5", "against='a b.json'"]),
-        ("trend", ["--rubric-version", "1.10", "--limit", "3"], ["trend.rubric_version='1.10'", "trend.limit=3"]),
+        (
+            "run",
+            ["x=1", "--limit", "5", "y=2", "--limit=6"],
+            ["x=1", "sampler.limit=5", "y=2", "sampler.limit=6"],
+        ),
+        (
+            "run",
+            ["~reporter", "+a.b=1", "++c=2", "hydra/launcher=joblib", "a@b=c"],
+            ["~reporter", "+a.b=1", "++c=2", "hydra/launcher=joblib", "a@b=c"],
+        ),
+        (
+            "regress",
+            ["--threshold", "0.5", "--against", "a b.json"],
+            ["regress.threshold=0.5", "against='a b.json'"],
+        ),
+        (
+            "trend",
+            ["--rubric-version", "1.10", "--limit", "3"],
+            ["trend.rubric_version='1.10'", "trend.limit=3"],
+        ),
         ("trend", ["--attempts"], ["trend.attempts=true"]),
         ("judge", ["--input", "-"], ["input='-'"]),
         ("replay", ["--from-db", "12"], ["from_db.id=12"]),
-        ("replay", ["--from-db", "takes-quality-11111111-22222222-33333333-44444444"],
-         ["from_db.corpus='11111111'", "from_db.prompt='22222222'", "from_db.models='33333333'",
-          "from_db.rubric='44444444'"]),
+        (
+            "replay",
+            ["--from-db", "takes-quality-11111111-22222222-33333333-44444444"],
+            [
+                "from_db.corpus='11111111'",
+                "from_db.prompt='22222222'",
+                "from_db.models='33333333'",
+                "from_db.rubric='44444444'",
+            ],
+        ),
     ],
-)  # fmt: skip
+)
 def test_flags_are_another_spelling_of_keys(command: str, tokens: list[str], overrides: list[str]) -> None:
     assert parse(command, tokens).overrides == overrides
 
@@ -76,12 +98,16 @@ def test_flags_are_another_spelling_of_keys(command: str, tokens: list[str], ove
         (["--json=yes"], "--json", "is a switch (found 'yes')"),
         (["--slug-prefix", "???"], "--slug-prefix", "cannot be one"),
         (["--threshold", "1"], "--threshold", "is no flag of run, but of regress"),
-        (["--cfg", "jobs"], "--cfg", "no such choice (found 'jobs'); allowed: job, hydra, all; did you mean 'job'?"),
+        (
+            ["--cfg", "jobs"],
+            "--cfg",
+            "no such choice (found 'jobs'); allowed: job, hydra, all; did you mean 'job'?",
+        ),
         (["--cfg"], "--cfg", "needs a value"),
         (["-m", "--cfg", "job"], "--multirun --cfg", "exclude one another"),
         (["--experimental-rerun", "x.pkl"], "--experimental-rerun", "no such flag of run"),
     ],
-)  # fmt: skip
+)
 def test_wrong_flags_are_refused(tokens: list[str], where: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         parse("run", tokens)

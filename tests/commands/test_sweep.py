@@ -1,0 +1,65 @@
+"""A sweep: one receipt a job, one summary on stdout, the worst exit code, under every launcher."""
+
+import json
+from pathlib import Path
+
+import pytest
+from program import evalrunner
+
+import evalrunner as evalrunner_package
+
+PANELS = {
+    "a": "[rules]",
+    "b": "[rules]",
+    "c": "[{id: 'openai:gpt-4o', api_base: 'http://127.0.0.1:9/v1', timeout_s: 1}]",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    panels = tmp_path / "conf" / "panel"
+    panels.mkdir(parents=True)
+    for name, models in PANELS.items():
+        text = f"_target_: evalrunner.model.panel.Panel\nmodels: {models}\n"
+        (panels / f"{name}.yaml").write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("launcher", ["basic", "joblib"])
+def test_three_panels_give_three_receipts_and_the_worst_code(folder: Path, launcher: str) -> None:
+    words = ["run", "-m", "panel=a,b,c", "source.slug_prefix='drafts/'", f"hydra/launcher={launcher}"]
+    done = evalrunner(folder, *words)
+    assert done.code == 1, done.err  # fail, fail, inconclusive
+    lines = [line for line in done.out.splitlines() if line[:1].isdecimal()]
+    assert [line.split()[0] for line in lines] == ["0", "1", "2"]
+    assert "panel=c" in lines[2]
+    assert "inconclusive" in lines[2]
+    receipts = sorted(folder.glob("outputs/run/*/*/receipt.json"))
+    assert len(receipts) == 3
+    trend = evalrunner(folder, "trend", "--attempts", "--json").json["rows"]
+    assert sorted(row["verdict"] for row in trend) == ["fail", "fail", "inconclusive"]
+
+
+def test_with_json_a_sweep_prints_a_receipt_a_line_in_job_order(folder: Path) -> None:
+    done = evalrunner(folder, "run", "-m", "sampler.limit=7,5", "--json")
+    assert [json.loads(line)["corpus"]["n_takes"] for line in done.out.splitlines()] == [7, 5]
+
+
+def test_a_job_that_is_misconfigured_does_not_stop_the_others(folder: Path) -> None:
+    demo = Path(evalrunner_package.__file__).parent / "demo" / "takes.jsonl"
+    (folder / "here.jsonl").write_bytes(demo.read_bytes())
+    done = evalrunner(folder, "run", "-m", "source.path=nowhere.jsonl,here.jsonl")
+    assert done.code == 3
+    assert "nowhere.jsonl" in done.err
+    assert len(list(folder.glob("outputs/run/*/*/receipt.json"))) == 1
+
+
+def test_the_users_conf_shadows_and_that_is_said(folder: Path) -> None:
+    (folder / "conf" / "panel" / "budget.yaml").write_text(
+        "_target_: evalrunner.model.panel.Panel\nmodels: [rules]\n"
+    )
+    done = evalrunner(folder, "run", "panel=budget", "--json")
+    assert done.code == 0
+    assert done.json["models"] == ["rules-v1"]
+    assert done.json["environment"]["shadowed"] == ["panel/budget"]
+    assert "panel/budget" in done.err

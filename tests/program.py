@@ -1,0 +1,49 @@
+"""The program as a user starts it: real processes, in a folder and an environment of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROGRAM = [sys.executable, "-X", "dev", "-W", "error", "-m", "evalrunner"]
+FAST = [sys.executable, "-m", "evalrunner"]
+KEPT = ("PATH", "HOME", "SYSTEMROOT", "TMPDIR", "LANG", "LC_ALL")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished process."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Its stdout as one JSON document."""
+        return json.loads(self.out)
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment of the tests, without keys or anything of ours, and with these variables."""
+    return {name: os.environ[name] for name in KEPT if name in os.environ} | variables
+
+
+def evalrunner(
+    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 120
+) -> Done:
+    """Runs `evalrunner WORDS` in a folder and waits for it."""
+    done = subprocess.run(
+        [*FAST, *words],
+        cwd=folder,
+        env=environment(**(env or {})),
+        input=stdin.encode(),
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
