@@ -96,14 +96,14 @@ def start(command: str, parsed: "Parsed") -> int:
             if "--help" in parsed.hydra:
                 sys.stdout.write(command_help(command, app))
                 return 0
-            name = parsed.hydra.get("--config-name", command)
-            if app.show(name, parsed):
-                return 0
             if hidden := shadowed():
                 sys.stderr.write(
                     f"evalrunner: your conf/ shadows packaged options: {', '.join(hidden)}"
                     " (EVALRUNNER_CONF=none switches it off)\n"
                 )
+            name = parsed.hydra.get("--config-name", command)
+            if app.show(name, parsed):
+                return 0
             overrides = [*_decided_once(command), *parsed.overrides]
             task = Task(command, parsed.flags)
             if "--multirun" in parsed.hydra or app.is_sweep(name, overrides):

@@ -64,7 +64,7 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
 
     Raises:
         RuntimeError: called on that loop itself, where waiting would never end.
-        BaseException: whatever the coroutine raises.
+        BaseException: whatever the coroutine raises; of a group, which task groups raise, its first error.
     """
     running = _current()
     if _on(running.loop):
@@ -85,12 +85,22 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     running.loop.call_soon_threadsafe(begin)
     try:
         return result.result()
+    except BaseExceptionGroup as group:
+        raise first_of(group) from group
     except KeyboardInterrupt:
         if result.done():
             raise
         running.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         result.exception()
         raise
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error inside a group, however deep it lies."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 def close_loop() -> None:

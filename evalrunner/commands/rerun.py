@@ -7,8 +7,9 @@ from typing import Any
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
+from evalrunner.config.jobs import given_overrides
 from evalrunner.config.quoting import assigned, quoted
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import InputError, Problem, UsageError, show
@@ -52,11 +53,8 @@ def overrides_of(receipt: Receipt, config: RunConfig) -> tuple[list[str], list[s
         overrides.append(f"eval={receipt.eval}")
     _source(receipt, overrides, untold)
     _sampler(receipt, overrides, untold)
-    overrides.append(f"panel.models={_value(_seats(receipt, untold))}")
-    if receipt.judge is not None and receipt.judge.name == "rubric_panel":
-        overrides.append(f"judge.chunk_size={_value(receipt.judge.chunk_size)}")
-    else:
-        untold.append("the receipt does not name a chunk size; the configured one is used")
+    _judge(receipt, overrides, untold)
+    _subject(receipt, overrides, untold)
     if receipt.cycles is not None:
         overrides += [f"cycles.max={receipt.cycles.max}", f"cycles.stop={quoted(receipt.cycles.stop)}"]
     else:
@@ -67,14 +65,48 @@ def overrides_of(receipt: Receipt, config: RunConfig) -> tuple[list[str], list[s
 
 def _source(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
     corpus = receipt.corpus
-    if corpus.source is not None:
+    of_takes = receipt.eval in {None, "takes_quality"}
+    if of_takes and corpus.source is not None:
         overrides.append(f"source={'db' if corpus.source == 'db' else 'file'}")
     if corpus.location is None:
         untold.append("the receipt does not name the location of its corpus; the configured one is used")
     elif corpus.source != "db" or not corpus.location.startswith("postgresql:"):
         overrides.append(assigned("source.path", corpus.location))
-    prefix = corpus.slug_prefix
-    overrides.append("source.slug_prefix=null" if prefix is None else assigned("source.slug_prefix", prefix))
+    if corpus.slug_prefix is not None:
+        overrides.append(assigned("source.slug_prefix", corpus.slug_prefix))
+    elif of_takes:
+        overrides.append("source.slug_prefix=null")
+
+
+def _judge(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
+    seats = _seats(receipt, untold)
+    if seats:
+        overrides.append(f"panel.models={_value(seats)}")
+    if receipt.judge is not None and receipt.judge.name == "rubric_panel":
+        overrides.append(f"judge.chunk_size={_value(receipt.judge.chunk_size)}")
+    elif seats:
+        untold.append("the receipt does not name a chunk size; the configured one is used")
+    rule = receipt.threshold
+    if rule is not None and rule.name == "metric":
+        overrides.append("threshold=metric")
+        for side, bars in (("at_least", rule.at_least), ("at_most", rule.at_most)):
+            overrides += [f"threshold.{side}.{_name(name, side)}={bar}" for name, bar in (bars or {}).items()]
+
+
+def _subject(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
+    """The subject's option, model and runs; a program's command line is never taken from a receipt."""
+    composed = (receipt.subject or {}).get("composed")
+    if not isinstance(composed, dict):
+        if receipt.eval not in {None, "takes_quality"}:
+            untold.append("the receipt does not name its subject's option; the configured one runs")
+        return
+    option, models, runs = composed.get("option"), composed.get("models"), composed.get("runs")
+    if isinstance(option, str):
+        overrides.append(f"subject={_name(option, 'subject.composed.option')}")
+    if isinstance(runs, int):
+        overrides.append(f"runs={runs}")
+    if isinstance(models, list) and len(models) == 1 and isinstance(models[0], dict):
+        overrides.append(f"subject.model={_value(models[0])}")
 
 
 def _sampler(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
@@ -126,16 +158,17 @@ def _value(value: Any) -> str:
 def recomposed(config: DictConfig, derived: Sequence[str]) -> DictConfig:
     """The running job's configuration, composed again with `derived` before the user's own overrides."""
     hydra = HydraConfig.get()
+    number = OmegaConf.select(OmegaConf.structured(hydra), "job.num", default=0)
     loader = GlobalHydra.instance().config_loader()
     made = loader.load_configuration(
         config_name=hydra.job.config_name,
-        overrides=[*derived, *hydra.overrides.task],
+        overrides=[*derived, *given_overrides()],
         run_mode=RunMode.RUN,
         from_shell=False,
     )
     with open_dict(made.hydra):
         made.hydra.runtime.output_dir = hydra.runtime.output_dir
         made.hydra.mode = hydra.mode
-        made.hydra.job.num = hydra.job.num if "num" in hydra.job else 0
+        made.hydra.job.num = number
     HydraConfig.instance().set_config(made)
     return made

@@ -13,7 +13,7 @@ from evalrunner.config.tree import run_config
 from evalrunner.pipeline.forecast import Forecast, forecast
 from evalrunner.pipeline.runner import Session, check, missing_keys, select
 from evalrunner.receipt.jsontext import readable_json
-from evalrunner.reporter.terminal import money
+from evalrunner.reporter.terminal import at_most, money
 
 
 def main(config: DictConfig, *, folder: Path | None) -> int:
@@ -53,10 +53,10 @@ def _lines(session: Session, found: Forecast) -> list[str]:
     if not found.models:
         lines.append("calls    none: no LLM is asked, nothing is paid")
     for each in found.models:
-        cost = "price unknown" if each.cost_usd is None else f"at most {money(float(each.cost_usd))}"
+        cost = "price unknown" if each.cost_usd is None else f"at most {at_most(each.cost_usd)}"
         lines.append(f"calls    {each.model}: at most {each.calls}, and {each.reasks} re-asks; {cost}")
     if found.models:
-        total = "unknown" if found.cost_usd is None else money(float(found.cost_usd))
+        total = "unknown" if found.cost_usd is None else at_most(found.cost_usd)
         cap = "no cap is set" if found.cap_usd is None else f"the cap is {money(float(found.cap_usd))}"
         lines.append(f"cost     at most {total}, retries aside; {cap}")
         if found.cap_usd is not None and found.cost_usd is not None and found.cost_usd > found.cap_usd:

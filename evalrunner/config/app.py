@@ -11,6 +11,7 @@ from hydra._internal.utils import create_config_search_path, get_args_parser
 from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.utils import configure_log, env_override
+from hydra.errors import MissingConfigException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
@@ -18,7 +19,7 @@ from evalrunner.config.commandline import Parsed
 from evalrunner.config.explain import CONFIG_FAULTS
 from evalrunner.config.loader import Loader
 from evalrunner.config.registry import check_hydra
-from evalrunner.errors import EvalrunnerError, Problem, UsageError, show
+from evalrunner.errors import ConfigError, EvalrunnerError, Problem, UsageError, show
 from evalrunner.paths import data_root, user_folder
 
 
@@ -65,19 +66,27 @@ class App(Hydra):
         """As Hydra's; the same question asked again is answered from memory, once.
 
         Raises:
+            ConfigError: a file of the configuration cannot be read.
             TargetError: the node `hydra` names code that is not registered.
         """
         asked = (config_name, tuple(overrides), run_mode)
         if self._made is not None and self._made[0] == asked:
             config, self._made = self._made[1], None
         else:
-            config = super().compose_config(
-                config_name,
-                overrides,
-                run_mode,
-                from_shell=from_shell,
-                validate_sweep_overrides=validate_sweep_overrides,
-            )
+            try:
+                config = super().compose_config(
+                    config_name,
+                    overrides,
+                    run_mode,
+                    from_shell=from_shell,
+                    validate_sweep_overrides=validate_sweep_overrides,
+                )
+            except MissingConfigException:
+                raise
+            except OSError as error:
+                raise ConfigError(
+                    Problem(str(error.filename), f"cannot be read: {error.strerror}")
+                ) from error
             self._made = (asked, config)
         if with_log_configuration:
             check_hydra(_plain_hydra(config))

@@ -41,6 +41,8 @@ def _problem(error: BaseException, cause: BaseException | None) -> Problem:
         return _missing(error)
     if isinstance(error, yaml.MarkedYAMLError):
         return _yaml(error)
+    if isinstance(error, yaml.reader.ReaderError | UnicodeDecodeError):
+        return Problem(_not_text(), f"is no text in UTF-8: {error.reason}")
     if isinstance(error, OmegaConfBaseException):
         return _omegaconf(error)
     if isinstance(cause, OmegaConfBaseException):
@@ -107,6 +109,20 @@ def _yaml(error: yaml.MarkedYAMLError) -> Problem:
     if "\\t" in what:
         what += " (YAML is indented with blanks, never with tabs)"
     return Problem(where, f"is no YAML: {what}")
+
+
+def _not_text() -> str:
+    """The files of the user's conf/ that are no text: nobody else says which it was."""
+    folder = user_folder("conf")
+    wrong = []
+    for file in sorted(folder.rglob("*.yaml")) if folder is not None else ():
+        try:
+            list(yaml.scan(file.read_text(encoding="utf-8")))
+        except (UnicodeDecodeError, yaml.reader.ReaderError):
+            wrong.append(str(file))
+        except (OSError, yaml.YAMLError):
+            continue
+    return ", ".join(wrong)
 
 
 def _omegaconf(error: OmegaConfBaseException) -> Problem:

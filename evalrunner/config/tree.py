@@ -48,7 +48,7 @@ class Regress(Component):
     """When a drop is a regression.
 
     Attributes:
-        threshold: the largest drop of a dimension's mean, or of the overall score, that is none.
+        threshold: the largest drop of a dimension's mean, of the overall score or of a metric that is none.
     """
 
     threshold: ExactDecimal = Field(ge=0)
@@ -123,6 +123,7 @@ class RunConfig(Composed):
         eval: the eval's name.
         runs: how often the subject runs on each item.
         concurrency: how many runs of the subject go on at a time.
+        regress: what `regress` makes of this eval's figures; the other commands do not look at it.
     """
 
     eval: str
@@ -140,6 +141,7 @@ class RunConfig(Composed):
     cycles: Cycles
     runs: int = Field(ge=1)
     concurrency: int = Field(ge=1)
+    regress: Regress
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -162,7 +164,6 @@ class RegressConfig(RunConfig):
     """
 
     against: FilePath
-    regress: Regress
 
     @field_validator("against", mode="before")
     @classmethod

@@ -3,13 +3,19 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from evalrunner.errors import Problem
 from evalrunner.model.seat import Bench, PlannedCall
 from evalrunner.records import Figures, Item, Judgement, Outcome
+from evalrunner.rubric import Rubric
 
 
 @runtime_checkable
 class Judge(Protocol):
     """Scores outcomes, cycle by cycle; it never sees the threshold."""
+
+    def check(self, rubric: Rubric) -> list[Problem]:
+        """What of the rubric this judge cannot go by; said before anything runs."""
+        ...
 
     async def cycle(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench

@@ -2,18 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalrunner.component import Component
 from evalrunner.errors import InputError, Problem, show
-from evalrunner.judge.defect_report import blocks
+from evalrunner.judge.defect_report import blocks, reviewed
+from evalrunner.judge.review_rows import as_run, read_cases, read_findings
 from evalrunner.model.seat import Bench, PlannedCall
 from evalrunner.records import Figures, Item, Judgement, JudgementStatus, Metric, Outcome
 from evalrunner.rubric import Rubric
 from evalrunner.stats.intervals import Estimate
-from evalrunner.stats.review import Case, Defect, Finding, ReviewFigures, Run, finding_id, review_figures
+from evalrunner.stats.review import Case, ReviewFigures, Run, review_figures
 
 NAME = "defect_match"
 METRICS = ("effective_recall", "precision", "determinism", "availability")
@@ -38,19 +39,17 @@ class Rules(BaseModel):
 class DefectMatch(Component):
     """Says of each run which findings match which expected defects, and adds it up to four figures.
 
-    Headline is effective recall: whether the defects that matter are found is what a reviewer is for, and it is
-    the one figure that every run can only lower by failing.
+    Headline is effective recall: a reviewer is there to find the defects that matter, and nothing raises this
+    figure but finding them. Silence, failed runs and repetition can raise the others.
     """
 
-    name: ClassVar[str] = NAME
-
-    def check(self, rubric: Rubric) -> None:
-        """Reads the rubric's rules before anything runs.
-
-        Raises:
-            InputError: they are missing, or not those of this judge.
-        """
-        rules_of(rubric)
+    def check(self, rubric: Rubric) -> list[Problem]:
+        """What is missing in the rubric's rules, or not of this judge."""
+        try:
+            rules_of(rubric)
+        except InputError as error:
+            return list(error.problems)
+        return []
 
     async def cycle(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench
@@ -60,10 +59,12 @@ class DefectMatch(Component):
         Raises:
             InputError: an outcome or an expected defect is not of the form that reviewers and sources give.
         """
-        cases, runs = read_all(items, outcomes, bench.rubric)
-        by_id = {case.id: case for case in cases}
-        del by_id
-        return [_judgement(outcome, run, n) for outcome, run in zip(outcomes, runs, strict=True)]
+        read_cases(items, rules_of(bench.rubric).window)
+        found = read_findings(outcomes)
+        return [
+            _judgement(outcome, as_run(outcome, findings).usable, n)
+            for outcome, findings in zip(outcomes, found, strict=True)
+        ]
 
     def figures(
         self,
@@ -76,22 +77,26 @@ class DefectMatch(Component):
     ) -> Figures:
         """The metrics overall and by group, and what a person needs to check the matches.
 
-        Runs that the budget left out count for nothing but `skipped`: the defects of a case without any run are
-        missed all the same.
+        Runs that the budget left out count for nothing but `skipped`; the defects of a case without any run
+        are missed all the same.
         """
-        cases, runs = read_all(items, outcomes, bench.rubric)
-        pairs = list(zip(outcomes, runs, strict=True))
-        done = [(outcome, run) for outcome, run in pairs if outcome.status != "skipped"]
-        whole = review_figures(cases, [run for _, run in done])
+        cases = read_cases(items, rules_of(bench.rubric).window)
+        by_id = {case.id: case for case in cases}
+        reviews = [
+            reviewed(by_id[outcome.item_id], outcome, as_run(outcome, findings), findings)
+            for outcome, findings in zip(outcomes, read_findings(outcomes), strict=True)
+        ]
+        done = [each.run for each in reviews if each.outcome.status != "skipped"]
+        whole = review_figures(cases, done)
         return Figures(
             metrics=_metrics(whole),
-            groups=_groups(items, cases, [run for _, run in done]),
+            groups=_groups(items, cases, done),
             planned=len(outcomes),
-            scored=sum(run.usable for _, run in done),
-            unscored=dict(Counter(outcome.status for outcome, run in done if not run.usable)),
-            skipped=len(pairs) - len(done),
+            scored=sum(run.usable for run in done),
+            unscored=dict(Counter(run.status for run in done if not run.usable)),
+            skipped=len(reviews) - len(done),
             headline=METRICS[0],
-            report=blocks(items, cases, pairs, whole),
+            report=blocks(items, cases, reviews, whole),
         )
 
     def planned(self, items: Sequence[Item], bench: Bench) -> list[PlannedCall]:
@@ -136,3 +141,47 @@ def rules_of(rubric: Rubric) -> Rules:
                 for each in error.errors()
             ]
         ) from None
+
+
+_STATUS: Mapping[str, JudgementStatus] = {"marker": "abstained", "blocked": "abstained", "skipped": "skipped"}
+
+
+def _judgement(outcome: Outcome, usable: bool, cycle: int) -> Judgement:
+    why = f"{outcome.item_id}, run {outcome.run}: {outcome.status}"
+    return Judgement(
+        item_ids=(outcome.item_id,),
+        seat=NAME,
+        cycle=cycle,
+        status="scored" if usable else _STATUS.get(outcome.status, "failed"),
+        label=outcome.status,
+        detail={"run": outcome.run},
+        error=None if usable else why + (f": {outcome.error}" if outcome.error else ""),
+    )
+
+
+def _metrics(figures: ReviewFigures) -> dict[str, Metric]:
+    return {name: _metric(getattr(figures, name)) for name in METRICS}
+
+
+def _metric(figure: Estimate) -> Metric:
+    value = None if figure.value is None else float(figure.value)
+    return Metric(value=value, n=figure.n, ci_low=figure.low, ci_high=figure.high)
+
+
+def _groups(
+    items: Sequence[Item], cases: Sequence[Case], runs: Sequence[Run]
+) -> dict[str, dict[str, dict[str, Metric]]]:
+    """The figures of each cell of each group, cells in alphabetical order."""
+    cells: dict[str, dict[str, list[Case]]] = {}
+    for item, case in zip(items, cases, strict=True):
+        for group, cell in item.groups.items():
+            cells.setdefault(group, {}).setdefault(cell, []).append(case)
+    return {
+        group: {cell: _metrics(_part(members, runs)) for cell, members in sorted(by_cell.items())}
+        for group, by_cell in cells.items()
+    }
+
+
+def _part(cases: Sequence[Case], runs: Sequence[Run]) -> ReviewFigures:
+    ids = {case.id for case in cases}
+    return review_figures(cases, [run for run in runs if run.case in ids])

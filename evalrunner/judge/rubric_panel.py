@@ -7,8 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from evalrunner.component import Component
+from evalrunner.errors import Problem
 from evalrunner.model.seat import Bench, PlannedCall
 from evalrunner.records import Figures, Item, Judgement, Outcome, SeatScores
+from evalrunner.rubric import Rubric
 from evalrunner.stats.panel import ChunkScore, seat_scores
 
 
@@ -30,17 +32,26 @@ class RubricPanel(Component):
         size = self.chunk_size or len(items)
         return [items[start : start + size] for start in range(0, len(items), size)]
 
+    def check(self, rubric: Rubric) -> list[Problem]:
+        """Whether the rubric has dimensions to score on."""
+        if rubric.dimensions:
+            return []
+        where = str(rubric.path or "rubric")
+        return [Problem(where, "has no dimensions, and a panel scores on them", None, "rubric=OPTION")]
+
     async def cycle(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench
     ) -> list[Judgement]:
         """One panel call: every seat on every chunk, in panel order, then in chunk order."""
+        chunks = self.chunks(items)
+        bench.desk.expect(len(chunks) * sum(seat.kind == "llm" for seat in bench.seats))
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(
                     seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
                 )
                 for place, seat in enumerate(bench.seats)
-                for number, chunk in enumerate(self.chunks(items), start=1)
+                for number, chunk in enumerate(chunks, start=1)
             ]
         return [task.result() for task in tasks]
 

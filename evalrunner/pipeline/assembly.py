@@ -136,7 +136,7 @@ def receipt(attempt: Attempt) -> Receipt:
         "subject": dict(attempt.subject),
         "subject_sha8": marks.subject.sha8,
         "judge": dict(attempt.judge),
-        "judge_kind": judge_kind(attempt.seats),
+        "judge_kind": judge_kind(attempt.seats, attempt.subject),
         "fingerprints": {
             "corpus": marks.corpus.full,
             "prompt": marks.prompt.full,
@@ -222,11 +222,14 @@ def _row(judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def judge_kind(seats: Sequence[Seat]) -> str:
-    """What spoke: `llm`, `heuristic`, `program`, `mixed`, or `code` where no seat judges."""
+def judge_kind(seats: Sequence[Seat], subject: Mapping[str, Any]) -> str:
+    """What spoke: `llm`, `heuristic`, `program`, `mixed`, or `code` where nobody did.
+
+    Without a panel it is what fills the seat of a subject that is a judge itself, as its `seat` says.
+    """
     kinds = {seat.kind for seat in seats}
     if not kinds:
-        return "code"
+        return str(subject.get("seat", "code"))
     return kinds.pop() if len(kinds) == 1 else "mixed"
 
 

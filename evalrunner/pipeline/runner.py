@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evalrunner.budget.budget import Ledger
+from evalrunner.budget.budget import BudgetExhausted, Ledger
 from evalrunner.calls.desk import Desk, Progress
 from evalrunner.calls.journal import Journal
 from evalrunner.calls.loop import run_async
 from evalrunner.config.tree import RunConfig
-from evalrunner.errors import ConfigError, MissingKeyError, Problem
+from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem, show
 from evalrunner.model.prompts import Prompts
-from evalrunner.model.seat import Bench, Seat
+from evalrunner.model.seat import Bench, Seat, Speaker
 from evalrunner.pipeline.assembly import (
     Attempt,
     CycleResult,
@@ -109,7 +109,7 @@ def preflight(session: Session) -> None:
     missing = missing_keys(session, os.environ)
     if missing:
         raise MissingKeyError(missing)
-    heuristic = [seat.id for seat in session.seats if seat.kind == "heuristic"]
+    heuristic = [speaker.id for speaker in _asked(session) if speaker.kind == "heuristic"]
     if heuristic:
         session.warn(f"{', '.join(heuristic)} is a rule-based judge: no LLM speaks for it")
 
@@ -118,13 +118,14 @@ def check(session: Session) -> None:
     """What of the config does not fit together, keys aside.
 
     Raises:
-        ConfigError: the threshold does not fit the rubric or the eval's metrics.
+        ConfigError: judge or threshold do not fit the rubric, or the threshold the eval's metrics.
         InputError: a prompt template is missing or broken.
         PricingNotFoundError: a cap is set and models have no known price; all of them.
     """
     config = session.config
     metrics = config.judge.metrics() or None
-    problems = config.threshold.check(scale=session.rubric.scale, metrics=metrics)
+    problems = config.judge.check(session.rubric)
+    problems += config.threshold.check(scale=session.rubric.scale, metrics=metrics)
     if problems:
         raise ConfigError(problems)
     templates(session)
@@ -136,7 +137,7 @@ def missing_keys(session: Session, environ: Mapping[str, str]) -> list[Problem]:
     return [problem for seat in _asked(session) for problem in seat.check_ready(environ)]
 
 
-def _asked(session: Session) -> Sequence[Seat]:
+def _asked(session: Session) -> Sequence[Speaker]:
     return (*session.config.subject.models(), *session.seats)
 
 
@@ -173,7 +174,7 @@ async def produce(session: Session, piped: Piped) -> Piped:
 
     async def runs(item: Item) -> list[Outcome]:
         async with gate:
-            return [await config.subject.produce(item, run, bench) for run in range(1, config.runs + 1)]
+            return [await _run(session, item, run, bench) for run in range(1, config.runs + 1)]
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -185,6 +186,18 @@ async def produce(session: Session, piped: Piped) -> Piped:
         update={"subject": described, "subject_sha8": subject_sha8(described), "runs": config.runs}
     )
     return Piped(piped.items, [outcome for task in tasks for outcome in task.result()], via)
+
+
+async def _run(session: Session, item: Item, run: int, bench: Bench) -> Outcome:
+    """One run of the subject; left out when the budget reserves whole runs and this one does not fit."""
+    subject, ledger = session.config.subject, session.ledger
+    whole = session.config.budget.unit == "run"
+    try:
+        async with ledger.run(ledger.project(subject.planned([item], bench)) if whole else None):
+            return await subject.produce(item, run, bench)
+    except BudgetExhausted as refused:
+        told = f"the budget does not allow the run: {refused}"
+        return Outcome(item_id=item.id, run=run, status="skipped", error=told)
 
 
 async def judge(session: Session, piped: Piped) -> Finished:
@@ -243,7 +256,7 @@ def _finish(
         items=piped.items,
         origin={"source": via.source, "location": via.location, "slug_prefix": via.slug_prefix},
         selection=_selection(via),
-        subject=described,
+        subject={**described, **_composed(config, via)},
         judge=config.judge.described(),
         panel=config.choices.get("panel"),
         seats=session.seats,
@@ -264,6 +277,15 @@ def _finish(
         shadowed=config.shadowed,
     )
     return Finished(session.run_id, receipt(attempt), judgements, config.subject.judged_itself)
+
+
+def _composed(config: RunConfig, via: Via) -> dict[str, Any]:
+    """What it takes to compose the subject again, besides what it says of itself."""
+    if config.subject.judged_itself:
+        return {}
+    models = [dict(speaker.described()) for speaker in config.subject.models() if speaker.kind == "llm"]
+    runs = via.runs or config.runs
+    return {"composed": {"option": config.choices.get("subject"), "runs": runs, "models": models}}
 
 
 def marks(session: Session, items: Sequence[Item], described: Mapping[str, Any]) -> Identity:
@@ -315,6 +337,21 @@ def run_produce(session: Session, piped: Piped) -> Piped:
 
 
 def run_judge(session: Session, piped: Piped) -> Finished:
-    """The third stage by itself."""
+    """The third stage by itself.
+
+    Raises:
+        InputError: the records were produced by another subject than the configured one, which the receipt
+            would show.
+    """
     preflight(session)
+    configured = subject_sha8(config := dict(session.config.subject.described()))
+    if piped.via.subject_sha8 not in {None, configured}:
+        raise InputError(
+            Problem(
+                "subject",
+                "the records were produced by another subject than the configured one",
+                f"{show(piped.via.subject)} in the records, {show(config)} configured",
+                "the subject=... that produce was given",
+            )
+        )
     return run_async(judge(session, piped))

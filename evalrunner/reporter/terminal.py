@@ -1,6 +1,8 @@
 """The receipt for a person at a terminal: verdict first, then the figures that led to it."""
 
+import os
 from collections.abc import Mapping
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pydantic import Field
@@ -44,25 +46,28 @@ class TerminalReporter(Component):
 
 
 def console_on(stream: TextIO) -> "Console":
-    """A rich console on the stream. It honours NO_COLOR, and is 100 columns wide on what is no terminal."""
+    """A rich console on the stream. It honours NO_COLOR and COLUMNS; what is no terminal is 100 wide."""
     from rich.console import Console
 
-    return Console(file=stream, width=None if stream.isatty() else 100, highlight=False, emoji=False)
+    wide = None if stream.isatty() or "COLUMNS" in os.environ else 100
+    return Console(file=stream, width=wide, highlight=False, emoji=False)
 
 
 def _verdict(console: "Console", receipt: Mapping[str, Any]) -> None:
+    from rich.box import ROUNDED
+    from rich.panel import Panel
     from rich.text import Text
 
     verdict = receipt["verdict"]
-    word = verdict.upper() if verdict else "NO VERDICT"
-    line = Text(f"{word}  ", style=f"bold {STYLES.get(verdict or '', '')}".strip())
-    line.append(
-        f"{receipt.get('eval', 'takes_quality')}  rubric {plain(receipt['rubric_version'])}", style="default"
+    style = STYLES.get(verdict or "", "")
+    title = Text(verdict.upper() if verdict else "NO VERDICT", style=f"bold {style}".strip())
+    title.append(
+        f" {receipt.get('eval', 'takes_quality')}, rubric {plain(receipt['rubric_version'])}", "default"
     )
+    body = Text(plain(receipt["verdictMessage"]))
     if receipt.get("judge_kind") == "heuristic":
-        line.append("  rule-based judge, no LLM was asked", style="yellow")
-    console.print(line)
-    console.print(Text(plain(receipt["verdictMessage"])))
+        body.append("\nA rule-based judge spoke; no LLM was asked.", style="yellow")
+    console.print(Panel(body, title=title, title_align="left", border_style=style, box=ROUNDED, expand=False))
 
 
 def _dimensions(receipt: Mapping[str, Any]) -> "Table":
@@ -130,6 +135,11 @@ def _footer(receipt: Mapping[str, Any], kept: str | None) -> str:
     if kept:
         parts.append(f"receipt {kept}")
     return " · ".join(parts)
+
+
+def at_most(usd: Decimal) -> str:
+    """US dollars rounded up, so that what is shown bounds what is meant: 1.50181 reads $1.5019."""
+    return f"${usd.quantize(Decimal('0.0001'), ROUND_CEILING)}"
 
 
 def money(usd: float) -> str:

@@ -55,7 +55,7 @@ def _one_by_one(table: Table, selection: Selection, prefix: str | None) -> list[
         items.append(item)
         numbers.setdefault(item.id, []).append(number)
     twice = [(each, found) for each, found in numbers.items() if len(found) > 1]
-    _refuse_twice(table, refusals, twice)
+    _refuse_twice(table, refusals, twice[:SHOWN], sum(len(found) - 1 for _, found in twice))
     _raise(refusals)
     strata = {item.id: _stratum_of(item, selection.stratify) for item in items}
     _check_stratum(table, selection.stratify, rows=len(items), values=any(strata.values()))
@@ -109,8 +109,7 @@ def _sieved(
     _settle(table, refusals)
     twice = table.con.execute(f"SELECT count(id) - count(DISTINCT id) FROM {SCAN}").fetchone()
     if twice is not None and twice[0]:
-        _refuse_twice(table, refusals, _twice(table))
-        refusals.rows += max(0, twice[0] - SHOWN)
+        _refuse_twice(table, refusals, _twice(table), twice[0])
     _raise(refusals)
     found = table.con.execute(f"SELECT count(*), count(stratum) FROM {SCAN}").fetchone()
     if found is not None:
@@ -168,24 +167,31 @@ def _settle(table: Table, refusals: Refusals) -> None:
 def _twice(table: Table) -> list[tuple[str, list[int]]]:
     """The first ids that more than one row has, with the numbers of these rows."""
     return table.con.execute(
-        f"SELECT id, list(rowid ORDER BY rowid) FROM {SCAN} SEMI JOIN (SELECT id, min(rowid) AS first"
-        f" FROM {SCAN} WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1 ORDER BY first LIMIT $1)"
+        f"SELECT id, list(rowid ORDER BY rowid)[:$1 + 1] FROM {SCAN} SEMI JOIN"
+        f" (SELECT id, min(rowid) AS first FROM {SCAN} WHERE id IS NOT NULL GROUP BY id"
+        " HAVING count(*) > 1 ORDER BY first LIMIT $1)"
         " USING (id) GROUP BY id ORDER BY min(rowid)",
-        [SHOWN + 1],
+        [SHOWN],
     ).fetchall()
 
 
-def _refuse_twice(table: Table, refusals: Refusals, twice: Sequence[tuple[str, Sequence[int]]]) -> None:
-    firsts = {each: numbers[0] for each, numbers in twice}
-    others = {number: each for each, numbers in twice for number in numbers[1 : SHOWN + 1]}
+def _refuse_twice(
+    table: Table, refusals: Refusals, twice: Sequence[tuple[str, Sequence[int]]], total: int
+) -> None:
+    """Tells the first of the `total` rows whose id an earlier row has; `twice` gives ids and their rows."""
+    first_of = {number: numbers[0] for _, numbers in twice for number in numbers[1:]}
+    told = dict(sorted(first_of.items())[:SHOWN])
     places: dict[int, str] = {}
-    for number, place, row in table.reread(sorted({*firsts.values(), *others})):
+    for number, place, row in table.reread(sorted({*told, *told.values()})):
         places[number] = place
-        if number in others and not isinstance(row, RowRefused):
-            first = places[firsts[others[number]]]
-            own = row.get("id") is not None
-            what = f"is also the id of {first}" if own else f"is missing, and the content is that of {first}"
-            refusals.add(place, [Problem("id", what, show(others[number]), "each id once")])
+        if number in told and not isinstance(row, RowRefused):
+            first = places[told[number]]
+            if row.get("id") is None:
+                what = f"is missing, and the content is that of {first}"
+            else:
+                what = f"is also the id of {first}"
+            refusals.add(place, [Problem("id", what, show(row.get("id")), "each id once")])
+    refusals.rows += total - len(told)
 
 
 def _check_stratum(table: Table, field: str | None, *, rows: int, values: bool) -> None:

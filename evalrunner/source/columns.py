@@ -1,4 +1,4 @@
-"""Rows in typed columns: Parquet files, and queries on a DuckDB file."""
+"""Rows in typed columns: Parquet files and tables of DuckDB."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from glob import escape
@@ -14,6 +14,7 @@ from evalrunner.source.table import Reread, Table
 if TYPE_CHECKING:
     import duckdb
 
+_NUMBER = name("evalrunner row number")
 _WHOLE = {
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 }
@@ -25,7 +26,10 @@ class Columns(Table):
     Attributes:
         relation: what stands after FROM.
         types: the SQL type of each column.
+        number: the name under which DuckDB gives the number of a row, where it does, as a relation that does.
     """
+
+    number: tuple[str, str] | None = None
 
     def __init__(self, con: "duckdb.DuckDBPyConnection", kind: RowKind, relation: str, where: str) -> None:
         super().__init__(con, kind, where)
@@ -37,8 +41,10 @@ class Columns(Table):
 
     @property
     def numbered(self) -> str:
-        """A query for all rows with their numbers as `_number`."""
-        return f"SELECT row_number() OVER () - 1 AS _number, * FROM {self.relation}"
+        """A query for all rows with their numbers."""
+        if self.number is None or self.number[0] in {column.lower() for column in self.types}:
+            return f"SELECT row_number() OVER () - 1 AS {_NUMBER}, * FROM {self.relation}"
+        return f"SELECT {self.number[0]} AS {_NUMBER}, * FROM {self.number[1]}"
 
     def fields_sql(self, carried: str | None = None) -> str:
         """See `Table.fields_sql`."""
@@ -78,7 +84,7 @@ class Columns(Table):
         return "false" if kind == "number" else f"coalesce(contains({name(field)}::VARCHAR, chr(0)), false)"
 
     def _written(self, column: str) -> str:
-        """The column's value; a number of half precision as the decimal that it shows."""
+        """The column's value; a number of single precision as the decimal that it shows."""
         return f"{name(column)}::VARCHAR::DOUBLE" if self.types[column] == "FLOAT" else name(column)
 
     def _data(self) -> str:
@@ -93,7 +99,7 @@ class Columns(Table):
 
     def pick(self, numbers: Sequence[int]) -> Iterator[tuple[int, Mapping[str, Any] | RowRefused]]:
         """See `Table.pick`."""
-        return self._rows("WHERE _number IN (SELECT unnest($1::BIGINT[]))", [numbers])
+        return self._rows(f"WHERE {_NUMBER} IN (SELECT unnest($1::BIGINT[]))", [numbers])
 
     def reread(self, numbers: Sequence[int] | None = None) -> Reread:
         """See `Table.reread`."""
@@ -104,7 +110,7 @@ class Columns(Table):
         self, where: str = "", values: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Mapping[str, Any] | RowRefused]]:
         self.con.execute(
-            f"SELECT _number, {self._data()} FROM ({self.numbered}) {where} ORDER BY _number", list(values)
+            f"SELECT {_NUMBER}, {self._data()} FROM ({self.numbered}) {where} ORDER BY 1", list(values)
         )
         while batch := self.con.fetchmany(1000):
             for number, data in batch:
@@ -126,15 +132,22 @@ class Parquet(Columns):
     """A Parquet file; it knows the numbers of its rows, so a few are found without reading the others."""
 
     def __init__(self, con: "duckdb.DuckDBPyConnection", kind: RowKind, path: Path, where: str) -> None:
-        self._path = literal(escape(str(path)))
-        super().__init__(con, kind, f"read_parquet({self._path})", where)
+        file = f"{literal(escape(str(path)))}, hive_partitioning = false"
+        self.number = ("file_row_number", f"read_parquet({file}, file_row_number = true)")
+        super().__init__(con, kind, f"read_parquet({file})", where)
 
-    @property
-    def numbered(self) -> str:
-        """See `Columns.numbered`."""
-        if "file_row_number" in {column.lower() for column in self.types}:
-            return super().numbered
-        return f"SELECT file_row_number AS _number, * FROM read_parquet({self._path}, file_row_number = true)"
+
+class Query(Columns):
+    """What a query gives, kept for the time of reading: a second run could give other rows, or another order.
+
+    DuckDB keeps it compressed on disk where it is larger than the memory it may take.
+    """
+
+    def __init__(self, con: "duckdb.DuckDBPyConnection", kind: RowKind, query: str, where: str) -> None:
+        kept = "memory.main.source_rows"
+        con.execute(f"CREATE OR REPLACE TABLE {kept} AS SELECT * FROM (\n{query}\n)")
+        self.number = ("rowid", kept)
+        super().__init__(con, kind, kept, where)
 
 
 def check_columns(kind: RowKind, columns: Sequence[str], where: str) -> None:

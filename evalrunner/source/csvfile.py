@@ -37,7 +37,7 @@ class CsvFile(Columns):
         self.relation = (
             f"read_csv({literal(escape(str(path)))}, columns = {{{types}}}, header = true,"
             " auto_detect = false, delim = ',', quote = '\"', escape = '\"', nullstr = '',"
-            " strict_mode = true, null_padding = false, compression = 'none',"
+            " strict_mode = true, null_padding = false, compression = 'none', parallel = false, hive_partitioning = false,"
             f" max_line_size = {MAX_ROW}, buffer_size = {2 * MAX_ROW})"
         )
 

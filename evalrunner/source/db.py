@@ -10,7 +10,7 @@ from evalrunner.component import Component, FilePath
 from evalrunner.errors import EvalrunnerError, InputError, Problem, SourceFailedError, show
 from evalrunner.records import Item, Selection
 from evalrunner.source.carry_out import take
-from evalrunner.source.columns import Columns, cannot_read
+from evalrunner.source.columns import Query, cannot_read
 from evalrunner.source.engine import engine, first_line, literal
 from evalrunner.source.file import check_prefix, missing
 from evalrunner.source.jsonlines import JsonLines
@@ -74,7 +74,7 @@ class DbSource(Component):
         """The slug prefix."""
         return self.slug_prefix
 
-    def _duckdb(self, con: "DuckDBPyConnection", path: Path, kind: RowKind) -> Columns:
+    def _duckdb(self, con: "DuckDBPyConnection", path: Path, kind: RowKind) -> Query:
         import duckdb
 
         where = str(path)
@@ -92,7 +92,7 @@ class DbSource(Component):
                 allowed = "one SELECT statement"
                 raise InputError(Problem("source.query", "is another statement", show(self.query), allowed))
             query = statements[0].query.strip().removesuffix(";")
-            return Columns(con, kind, f"(\n{query}\n)", where)
+            return Query(con, kind, query, where)
         except duckdb.ProgrammingError as error:
             raise InputError(Problem("source.query", first_line(error), show(self.query))) from None
         except duckdb.Error as error:

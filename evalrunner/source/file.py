@@ -49,11 +49,11 @@ class FileSource(Component):
         """
         kind = ROW_KINDS[self.rows]
         check_prefix(kind, self.slug_prefix)
-        path = self._file()
         try:
+            path = self._file()
             before = path.stat()
             path.open("rb").close()
-            if not before.st_size and path.suffix != ".parquet":
+            if not before.st_size and path.suffix.lower() != ".parquet":
                 return []
             with engine() as con:
                 items = take(self._table(con, kind, path), selection, self.slug_prefix)
@@ -78,7 +78,7 @@ class FileSource(Component):
         given = str(self.path)
         path = demo(given.removeprefix(DEMO)) if given.startswith(DEMO) else self.path
         problem = missing(path, given)
-        if problem is None and path.suffix not in EXTENSIONS:
+        if problem is None and path.suffix.lower() not in EXTENSIONS:
             what = "is of no known format"
             near = nearest(path.suffix, EXTENSIONS) if path.suffix else None
             problem = Problem("source.path", what, show(given), ", ".join(EXTENSIONS), near)
@@ -90,10 +90,11 @@ class FileSource(Component):
         import duckdb
 
         where = str(self.path)
+        suffix = path.suffix.lower()
         try:
-            if path.suffix == ".csv":
+            if suffix == ".csv":
                 return CsvFile(con, kind, path, where)
-            if path.suffix == ".parquet":
+            if suffix == ".parquet":
                 return Parquet(con, kind, path, where)
         except duckdb.Error as error:
             raise cannot_read(where, error) from None

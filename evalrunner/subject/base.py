@@ -34,5 +34,5 @@ class Subject(Protocol):
         ...
 
     def models(self) -> Sequence[Speaker]:
-        """The models that the subject asks, if it does; rules that answer in their place are shown as well."""
+        """The models that the subject asks, and rules that answer in the place of one; none for programs."""
         ...

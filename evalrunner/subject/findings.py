@@ -74,8 +74,8 @@ class Review(BaseModel):
 def finding(values: Mapping[Field, Any], where: str) -> Finding:
     """A finding from the values that a reviewer gave.
 
-    `file` and `line` must be there, though they may be null: a misspelt key would else turn every finding into
-    one that matches nothing. A title or a body is needed; the others may be missing or null.
+    `file` and `line` must be there, though they may be null: a misspelt key would else turn every finding
+    into one that matches nothing. A title or a body is needed; the others may be missing or null.
 
     Args:
         values: by field; a field that the reviewer did not write is not in it.

@@ -1,7 +1,7 @@
 """What a KEEP/REJECT judge is asked and what it answers: the system under test of the eval `review_judge`.
 
-A batch is one diff and all findings on it; they are judged together. Whoever judges answers for every finding,
-or the call has failed.
+A batch is one diff and all findings on it; they are judged together. Whoever judges answers for every
+finding, or the call has failed.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,28 +3,30 @@
 import re
 from collections.abc import Iterable
 
-_TOKEN = re.compile(r"[^\W\d_]+(?:[\w]*[^\W_])?|\d{2,}")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\dA-Za-z_]+|\d{2,}")
+_TOKEN = re.compile(r"\w+")
+_EDGE = re.compile(r"_+|(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=\d)(?=[^\W\d])|(?<=[^\W\d])(?=\d)")
 _ENDING = re.compile(r"(?:ing|ed|es|s|e)$")
 _SHORTEST_STEM = 3
 
 _COMMON = """
-a about after again all also always an and any anything are as at be because been before being both but by can cannot
-could did do does done down each either else even ever every everything few first for from get gets given gives goes
-had has have here how however if in instead into is it its itself just keep keeps kept last later leave leaves less
-let like made make makes many may means might more most much must need needs neither never next no none nor not
-nothing now of off often on once one only onto or other others otherwise out over own per please rather same see seem
-set shall should since so some something still such take takes than that the their them then there these they thing
-this those though through thus to together too two under until up upon us use used uses using very was way we well
-were what when where whether which while who whole why will with within without would yet you your
-add added adds bad bug call called calls case cases change changed changes check checked checks code comment correct
-defect error errors expected fail fails file files fix function functions happen happens hold holds incorrect issue
-line lines longer lost method missing name named names new number old problem read reads real result results return
-returned returns right run runs say says stand stands test tests turn turns value values variable variables work works
-write written wrong
-auto bool break byte char class const continue def del elif end enum except export extends false final finally float
-fn func import int interface lambda long match mut new nil null package private protected public pub raise self short
-signed static struct super switch this throw true try type typedef unsigned var void yield
+a about after again all also always an and any anything are as at be because been before being both but by
+can cannot could did do does done down each either else even ever every everything few first for from get
+gets given gives goes had has have here how however if in instead into is it its itself just keep keeps kept
+last later leave leaves less let like made make makes many may means might more most much must need needs
+neither never next no none nor not nothing now of off often on once one only onto or other others otherwise
+out over own per please rather same see seem set shall should since so some something still such take takes
+than that the their them then there these they thing this those though through thus to together too two
+under until up upon us use used uses using very was way we well were what when where whether which while who
+whole why will with within without would yet you your
+add added adds bad bug call called calls case cases change changed changes check checked checks code comment
+correct defect error errors expected fail fails file files fix function functions happen happens hold holds
+incorrect issue line lines longer lost method missing name named names new number old problem read reads
+real result results return returned returns right run runs say says stand stands test tests turn turns value
+values variable variables work works write written wrong
+auto bool break byte char class const continue def del elif end enum except export extends false final
+finally float fn func import int interface lambda long match mut new nil null package private protected
+public pub raise self short signed static struct super switch this throw true try type typedef unsigned var
+void yield
 """
 
 
@@ -48,7 +50,7 @@ def telling(text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for token in _TOKEN.findall(text):
-        for part in (token, *_PART.findall(token)):
+        for part in (token, *_EDGE.split(token)):
             cut = stem(part)
             if len(part) > 1 and cut not in COMMON and part.casefold() not in COMMON:
                 found.setdefault(cut, part)
@@ -56,7 +58,7 @@ def telling(text: str) -> dict[str, str]:
 
 
 def shared(claim: str, lines: Iterable[str]) -> list[str]:
-    """The telling words of a claim that stand in the lines as well, as the claim writes them, in its order."""
+    """The telling words of a claim that stand in the lines as well, as the claim writes them."""
     there = {cut for line in lines for cut in telling(line)}
     words = [word for cut, word in telling(claim).items() if cut in there]
     return list(dict.fromkeys(words))

@@ -61,8 +61,7 @@ class Reading(Component):
 
     Attributes:
         format: `json` is one document, `ndjson` one finding a line, `sarif` a SARIF 2.1.0 log.
-        findings: dotted path to the list of findings in a JSON document; a document that is a list is the list
-            itself.
+        findings: dotted path to the list of findings in a JSON document; a document may be the list itself.
         fields: where the parts of a finding stand; SARIF has places of its own.
         status: dotted path to the word that says how the review ended, in a JSON document or in a line of
             NDJSON that names no file; None is not read.

@@ -1,6 +1,6 @@
 """Findings of a SARIF 2.1.0 log, as linters and scanners write it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -28,7 +28,7 @@ def sarif_findings(log: Any) -> list[Finding]:
         results = run.get("results")
         if results is None:
             raise BrokenReview(f"run {number} of the log has no results: the tool did not come to report any")
-        rules = _rules(run)
+        rules = _rules(run, f"the tool of run {number}")
         for place, result in enumerate(_list(results, f"results of run {number}"), start=1):
             where = f"result {place} of run {number}"
             each = _mapping(result, where)
@@ -37,7 +37,7 @@ def sarif_findings(log: Any) -> list[Finding]:
     return found
 
 
-def _finding(result: Mapping[str, Any], rules: list[Any], where: str) -> Finding:
+def _finding(result: Mapping[str, Any], rules: Sequence[Mapping[str, Any]], where: str) -> Finding:
     rule = _rule(result, rules)
     name = result.get("ruleId") or _mapping(result.get("rule") or {}, where).get("id") or rule.get("id") or ""
     locations = _list(result.get("locations") or [], f"locations of {where}")
@@ -58,20 +58,17 @@ def _finding(result: Mapping[str, Any], rules: list[Any], where: str) -> Finding
     )
 
 
-def _rules(run: Mapping[str, Any]) -> list[Any]:
-    tool = run.get("tool")
-    driver = tool.get("driver") if isinstance(tool, Mapping) else None
-    rules = driver.get("rules") if isinstance(driver, Mapping) else None
-    return rules if isinstance(rules, list) else []
+def _rules(run: Mapping[str, Any], where: str) -> list[Mapping[str, Any]]:
+    driver = _mapping(_mapping(run.get("tool") or {}, where).get("driver") or {}, where)
+    return [_mapping(rule, where) for rule in _list(driver.get("rules") or [], where)]
 
 
-def _rule(result: Mapping[str, Any], rules: list[Any]) -> Mapping[str, Any]:
+def _rule(result: Mapping[str, Any], rules: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """What the log says of the rule of a result; empty where it says nothing."""
     index = result.get("ruleIndex")
-    if isinstance(index, int) and 0 <= index < len(rules) and isinstance(rules[index], Mapping):
+    if isinstance(index, int) and 0 <= index < len(rules):
         return rules[index]
-    name = result.get("ruleId")
-    return next((each for each in rules if isinstance(each, Mapping) and each.get("id") == name), {})
+    return next((rule for rule in rules if rule.get("id") == result.get("ruleId")), {})
 
 
 def _message(result: Mapping[str, Any], rule: Mapping[str, Any], where: str) -> str:
@@ -88,10 +85,10 @@ def _message(result: Mapping[str, Any], rule: Mapping[str, Any], where: str) -> 
 
 
 def _suppressed(result: Mapping[str, Any]) -> bool:
-    suppressions = result.get("suppressions")
-    if not isinstance(suppressions, list):
-        return False
-    return any(isinstance(each, Mapping) and each.get("status", "accepted") == "accepted" for each in suppressions)
+    given = [
+        _mapping(each, "a suppression") for each in _list(result.get("suppressions") or [], "suppressions")
+    ]
+    return any(each.get("status", "accepted") == "accepted" for each in given)
 
 
 def _path(uri: str) -> str:

@@ -148,3 +148,16 @@ def test_a_process_ends_at_once_and_without_complaint_with_tasks_left() -> None:
         check=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+def test_a_group_of_errors_is_raised_as_its_first_one() -> None:
+    async def fails() -> None:
+        raise OSError("disk full")
+
+    async def both() -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(fails())
+            group.create_task(asyncio.sleep(60))
+
+    with pytest.raises(OSError, match="disk full"):
+        run_async(both())

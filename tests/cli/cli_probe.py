@@ -64,7 +64,7 @@ hydra:
 
 
 def install(folder: Path) -> dict[str, str]:
-    """Lays the commands `probe` and `peek` and their configurations out; returns the environment to run in."""
+    """Lays the commands `probe` and `peek` out with their configurations; returns an environment."""
     commands, site, conf = folder / "commands", folder / "site", folder / "conf"
     for each in (commands, site, conf):
         each.mkdir(parents=True, exist_ok=True)

@@ -236,7 +236,7 @@ def test_a_cap_too_small_for_the_call_is_inconclusive_and_says_so(tmp_path: Path
 def test_the_default_is_a_rule_based_judge_and_says_so(tmp_path: Path) -> None:
     done = evalrunner(tmp_path, "run")
     assert done.code == 0
-    assert "rule-based judge, no LLM was asked" in done.out
+    assert "A rule-based judge spoke; no LLM was asked." in done.out
     assert "rules-v1 is a rule-based judge" in done.err
     shown = evalrunner(tmp_path, "run", "--json")
     assert shown.json["judge_kind"] == "heuristic"

@@ -272,11 +272,25 @@ def test_all_problems_of_a_command_line_are_reported_at_once() -> None:
         ("source/mine.yaml", "path: x\n", ["source=mine"], "source", "is no Source"),
     ],
 )
-def test_wrong_files(elsewhere: Path, file: str, text: str, tokens: list[str], where: str, said: str) -> None:
+def test_wrong_files(  # noqa: PLR0917 - the columns of the table
+    elsewhere: Path, file: str, text: str, tokens: list[str], where: str, said: str
+) -> None:
     write(elsewhere / "conf" / file, text)
     found = problems("run", *tokens)
     assert wheres(found) == [where.format(conf=elsewhere / "conf")]
     assert said in str(found[0])
+
+
+def test_files_that_are_no_text(elsewhere: Path) -> None:
+    file = write(elsewhere / "conf" / "panel" / "mine.yaml", "")
+    for content in (b"models: [\xff]\n", b"models: [\x01]\n"):
+        file.write_bytes(content)
+        (found,) = problems("run", "panel=mine")
+        assert found.where == str(file)
+        assert "is no text in UTF-8" in found.what
+    file.write_text("models: [rules]\nmodels: [local]\n")
+    (found,) = problems("run", "panel=mine")
+    assert (found.where, found.what) == (f"{file}:2:1", "is no YAML: found duplicate key models")
 
 
 def test_nested_targets_cannot_hide() -> None:

@@ -354,7 +354,7 @@ def test_readiness_is_the_key() -> None:
 
 def test_the_packaged_options_are_seats() -> None:
     options = sorted((data_root() / "conf" / "model").glob("*.yaml"))
-    assert {"gpt-4o", "claude-opus-4-7", "gemini-2.5-pro", "local"} <= {each.stem for each in options}
+    assert {"gpt-4o", "claude-opus-4-7", "gemini-3.1-pro-preview", "local"} <= {each.stem for each in options}
     for option in options:
         content = option.read_text(encoding="utf-8")
         assert content.startswith("# ")

@@ -226,8 +226,8 @@ def test_the_model_option_builds_this_seat() -> None:
     ("panel", "models"),
     [
         ("rules", ["rules"]),
-        ("frontier", ["openai:gpt-4o", "anthropic:claude-opus-4-7", "google:gemini-2.5-pro"]),
-        ("budget", ["openai:gpt-4o-mini", "anthropic:claude-haiku-4-5", "google:gemini-2.5-flash"]),
+        ("frontier", ["gpt-4o", "claude-opus-4-7", "gemini-3.1-pro-preview"]),
+        ("budget", ["gpt-5.6-luna", "claude-haiku-5-5", "gemini-3.5-flash-lite"]),
     ],
 )
 def test_panel_options_name_their_models(panel: str, models: list[str]) -> None:

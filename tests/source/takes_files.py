@@ -12,7 +12,7 @@ import duckdb
 from evalrunner.records import Item, Selection
 from evalrunner.source.carry_out import take
 from evalrunner.source.csvfile import CsvFile
-from evalrunner.source.engine import engine
+from evalrunner.source.engine import engine, literal, name
 from evalrunner.source.jsonlines import JsonLines
 from evalrunner.source.columns import Parquet
 from evalrunner.source.takes import TAKES
@@ -44,28 +44,28 @@ def jsonl(path: Path, rows: Iterable[Mapping[str, Any] | str | bytes]) -> Path:
     return path
 
 
-def table_csv(path: Path, rows: Sequence[Mapping[str, Any]], *, end: str = "\n", columns: Sequence[str] = ()) -> Path:
+def table_csv(
+    path: Path, rows: Sequence[Mapping[str, Any]], *, end: str = "\n", columns: Sequence[str] = ()
+) -> Path:
     """Rows as CSV; objects and lists as JSON."""
     names = list(columns) or list(dict.fromkeys(key for each in rows for key in each))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator=end)
         writer.writerow(names)
         for each in rows:
-            cells = [each.get(name) for name in names]
+            cells = [each.get(column) for column in names]
             writer.writerow([json.dumps(cell) if isinstance(cell, dict | list) else cell for cell in cells])
     return path
-
-
-TYPES = {"weight": "DOUBLE", "labels": "JSON"}
 
 
 def relation(con: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], **types: str) -> None:
     """A table `takes` in `con`, in the order of the rows."""
     names = list(dict.fromkeys(key for each in rows for key in each))
-    columns = ", ".join(f'"{name}" {types.get(name, "DOUBLE" if name == "weight" else "VARCHAR")}' for name in names)
+    typed = {**dict.fromkeys(names, "VARCHAR"), "weight": "DOUBLE", **types}
+    columns = ", ".join(f"{name(each)} {typed[each]}" for each in names)
     con.execute(f"CREATE TABLE takes ({columns})")
     for each in rows:
-        values = [each.get(name) for name in names]
+        values = [each.get(column) for column in names]
         con.execute(f"INSERT INTO takes VALUES ({', '.join('?' * len(names))})", values)
 
 
@@ -73,7 +73,7 @@ def parquet(path: Path, rows: Sequence[Mapping[str, Any]], **types: str) -> Path
     """Rows as Parquet."""
     with duckdb.connect() as con:
         relation(con, rows, **types)
-        con.execute(f"COPY takes TO '{path}' (FORMAT parquet)")
+        con.execute(f"COPY takes TO {literal(str(path))} (FORMAT parquet)")
     return path
 
 

@@ -1,0 +1,156 @@
+"""CSV: records are found and told by the line on which they begin; what is no such file is refused with a place."""
+
+import pytest
+from takes_files import ALL, one_by_one, row, table_csv
+
+from evalrunner.errors import InputError
+from evalrunner.records import Selection
+from evalrunner.source.file import FileSource
+
+HEADER = "id,page_slug,kind,holder,weight,claim,note\n"
+SOUND = "a,p,bet,h,0.5,c,n\n"
+ONE = Selection(order="sha256", sampler="random", seed=0, limit=1)
+
+
+def write(path, text):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape"))
+    return path
+
+
+def take(path, selection=ALL):
+    return FileSource(path=str(path)).take(selection)
+
+
+def problems(path, text, selection=ONE):
+    with pytest.raises(InputError) as error:
+        take(write(path, text), selection)
+    return [str(each).removeprefix(str(path)) for each in error.value.problems]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "t.csv"
+
+
+def test_cells_are_read_as_they_stand(path):
+    text = (
+        HEADER
+        + 'a,p,bet," h ",0.50,"say ""x"",\ny",\n\n"",p,bet,h,1,c,"{""x"": [1.5, null]}"\nc,p,bet,h,0,NULL,{x\n'
+    )
+    items = take(write(path, text))
+    assert [item.payload["claim"] for item in items] == ['say "x",\ny', "c", "NULL"]
+    assert items[0].payload["holder"] == " h "
+    assert [item.payload["weight"] for item in items] == [0.5, 1, 0]
+    assert [item.truth for item in items] == [{}, {"note": {"x": [1.5, None]}}, {"note": "{x"}]
+    assert items[1].id.startswith("take-")
+
+
+def test_a_place_is_the_first_line_of_the_record(path):
+    text = (
+        HEADER
+        + SOUND
+        + '\n\nb,p,bet,h,0.5,"one\ntwo\r\nthree\rfour",n\n\nc,p,bet,h,2,"x\ny",n\nd,p,bet,h,0.5,c\0,n\n'
+    )
+    assert [each.split(" (")[0] for each in problems(path, text)] == [
+        ":9: weight: is not a number from 0 to 1",
+        ":11: claim: holds a NUL character",
+    ]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "0,8",
+        "x",
+        "+0.5",
+        " 0.5",
+        "0.5 ",
+        "0x1",
+        "1_0",
+        "½",
+        "nan",
+        "inf",
+        "1e",
+        ".",
+        "-0.1",
+        "1.1",
+        "1e9999999",
+    ],
+)
+def test_a_weight_that_is_no_number_is_refused(path, cell):
+    [problem] = problems(path, HEADER + SOUND + f'b,p,bet,h,"{cell}",c,n\n')
+    assert problem.startswith(":3: weight: is not a number")
+    assert problem.endswith("allowed: a number from 0 to 1, such as 0.85")
+
+
+def test_an_empty_required_cell_is_missing(path):
+    assert problems(path, HEADER + 'a,p,bet,,0.5,"  ",n\n') == [
+        ":2: holder: is missing; allowed: a text that is not blank",
+        ":2: claim: is blank (found '  '); allowed: a text that is not blank",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HEADER + SOUND + "b,p\n" + SOUND + "c,p,bet,h,0.5,c,n,x\n", [":3: has 2 cells", ":5: has 8 cells"]),
+        (HEADER + SOUND + "b,p,bet,h,0.5,\udcff,n\n", [":3: is not UTF-8 (found b'\\xff')"]),
+        (HEADER + SOUND + 'b,p,bet,h,0.5,"x"y,n\n', [":3: is not CSV: ',' expected after '\"'"]),
+        (HEADER + SOUND + 'b,p,bet,h,0.5,"x,n\n' + SOUND, [":3: is not CSV: unexpected end of data"]),
+        (HEADER + SOUND + "b,p,bet,h,0.5,c,n\r\n", [":3: ends otherwise than the header (found '\\r\\n')"]),
+        (HEADER + SOUND + "   \n", [":3: has 1 cells"]),
+        (HEADER + SOUND + "b,p,bet,h,0.5," + "x" * 50_000_000 + ",n\n", [":3: is longer than 16 MiB"]),
+    ],
+    ids=["cells", "utf8", "quote", "open-quote", "line-ends", "blanks", "long"],
+)
+def test_what_is_no_csv_is_told_by_line(path, text, expected):
+    found = problems(path, text)
+    assert len(found) == len(expected)
+    assert all(each.startswith(begin) for each, begin in zip(found, expected, strict=True)), found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n" + HEADER + SOUND, ":1: is blank"),
+        (HEADER.replace("\n", "\r") + SOUND, ":1: ends in a lone carriage return"),
+        (HEADER.replace(",", ";") + SOUND, ":1: is not separated by commas"),
+        (HEADER.replace("note", "") + SOUND, ":1: has a column without a name"),
+        (HEADER.replace("note", "Kind") + SOUND, ":1: names the column 'Kind' twice"),
+        (HEADER.replace("note", '"no\nte"') + SOUND, ":1: is no header"),
+        (HEADER.encode("utf-16") + SOUND.encode("utf-16"), ":1: is not UTF-8"),
+        (HEADER.replace("claim", "cliam") + SOUND, ": there is no column 'claim'"),
+    ],
+)
+def test_a_header_that_cannot_be_used_is_told(path, text, expected):
+    assert any(each.startswith(expected) for each in problems(path, text))
+
+
+def test_a_missing_column_is_told_once_with_the_nearest(path):
+    [problem] = problems(path, HEADER.replace("claim", "cliam") + SOUND * 30)
+    assert problem.endswith("did you mean 'cliam'?")
+
+
+def test_a_header_alone_and_an_empty_file_give_no_items(path):
+    assert take(write(path, HEADER)) == []
+    assert take(write(path, HEADER.strip())) == []
+    assert take(write(path, "")) == []
+
+
+def test_large_files_with_line_ends_in_cells_are_read_whole(tmp_path):
+    """Beyond one buffer of DuckDB, with cells that hold whole records."""
+    rows = [
+        row(
+            id=f"t{i}",
+            claim=f"{i}" + ("\nx,y\n" if i % 2 else "\r\n1,2,3\r\n") * (i % 40),
+            page_text="z" * 2500,
+        )
+        for i in range(15_000)
+    ]
+    for end in ("\n", "\r\n"):
+        path = table_csv(tmp_path / "t.csv", rows, end=end)
+        assert path.stat().st_size > 33_554_432
+        items = take(path, Selection(order="source", sampler="all", limit=None))
+        assert [item.id for item in items] == [f"t{i}" for i in range(15_000)]
+        assert items[-1].payload["claim"] == "14999" + "\nx,y\n" * (14999 % 40)
+    assert one_by_one(path, ONE) == take(path, ONE)
