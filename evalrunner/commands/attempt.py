@@ -1,6 +1,7 @@
 """Opening an attempt's session, and keeping and showing what it finished with."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from evalrunner.commands.output import near, say, show
@@ -12,6 +13,7 @@ from evalrunner.receipt.files import dumps, write_atomic
 from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.progress import progress_on
 from evalrunner.store.attempt import Attempt, score_rows
+from evalrunner.store.base import Store
 
 
 def open_session(config: RunConfig, folder: Path) -> Session:
@@ -20,30 +22,46 @@ def open_session(config: RunConfig, folder: Path) -> Session:
 
 
 def keep(session: Session, finished: Finished) -> str:
-    """Keeps a finished attempt: run folder first, then the store. Returns where the receipt lies.
+    """Keeps a finished attempt and returns where its receipt lies.
+
+    It is staged for the store, written to the run folder, then put into the store: killed at any point, it
+    is lost nowhere, and the next command takes it in.
 
     Raises:
-        ReceiptNotKeptError: a file or the store did not take it. Nothing that was paid for is lost: it is
-            on stdout where the run folder takes no file, else in the run folder.
+        ReceiptNotKeptError: a file or the store did not take it; says where the receipt is. It is on stdout
+            when no file took it.
     """
-    path = session.folder / RECEIPT
-    text = dumps(finished.receipt, indent=True)
-    try:
-        write_atomic(path, text)
-    except ReceiptNotKeptError as error:
-        sys.stdout.write(text)
-        lost = Problem("", "the receipt stands on stdout; it is in no file and in no store")
-        raise ReceiptNotKeptError([*error.problems, lost]) from error
-    try:
-        put = session.config.store.put(_attempt(finished))
-        if session.config.out is not None:
-            write_atomic(session.config.out, text)
-    except EvalrunnerError as error:
-        kept = Problem("", f"the receipt is kept in {path}")
-        raise ReceiptNotKeptError([*error.problems, kept]) from error
-    for warning in put.warnings:
-        say(f"warning: {warning}")
+    path, text = session.folder / RECEIPT, dumps(finished.receipt, indent=True)
+    attempt, store, out = _attempt(finished), session.config.store, session.config.out
+    problems: list[Problem] = []
+    written: list[Path] = []
+    _tried(lambda: store.stage(attempt), problems)
+    for place in [path] if out is None else [path, out]:
+        if _tried(lambda place=place: write_atomic(place, text), problems):  # type: ignore[misc]
+            written.append(place)
+    if not problems or written:
+        _tried(lambda: _put(store, attempt), problems)
+    if problems:
+        if not written:
+            sys.stdout.write(text)
+        place = f"in {near(written[0])}" if written else "on stdout, and in no file"
+        raise ReceiptNotKeptError([*dict.fromkeys(problems), Problem("", f"the receipt stands {place}")])
     return near(path)
+
+
+def _tried(step: Callable[[], object], problems: list[Problem]) -> bool:
+    """Whether a step of keeping went well; what went wrong is added to `problems`."""
+    try:
+        step()
+    except EvalrunnerError as error:
+        problems += error.problems
+        return False
+    return True
+
+
+def _put(store: Store, attempt: Attempt) -> None:
+    for warning in store.put(attempt).warnings:
+        say(f"warning: {warning}")
 
 
 def _attempt(finished: Finished) -> Attempt:

@@ -57,6 +57,7 @@ def _one_by_one(table: Table, selection: Selection, prefix: str | None) -> list[
     twice = [(each, found) for each, found in numbers.items() if len(found) > 1]
     _refuse_twice(table, refusals, twice[:SHOWN], sum(len(found) - 1 for _, found in twice))
     _raise(refusals)
+    table.check_end(len(items), items[-1].id if items else None)
     strata = {item.id: _stratum_of(item, selection.stratify) for item in items}
     _check_stratum(table, selection.stratify, rows=len(items), values=any(strata.values()))
     if prefix is not None and table.kind.slug is not None:
@@ -111,9 +112,10 @@ def _sieved(
     if twice is not None and twice[0]:
         _refuse_twice(table, refusals, _twice(table), twice[0])
     _raise(refusals)
-    found = table.con.execute(f"SELECT count(*), count(stratum) FROM {SCAN}").fetchone()
-    if found is not None:
-        _check_stratum(table, field, rows=found[0], values=found[1] > 0)
+    end = f"SELECT count(*), count(stratum), arg_max(id, rowid) FROM {SCAN}"
+    [(total, with_value, last)] = table.con.execute(end).fetchall()
+    table.check_end(total, last)
+    _check_stratum(table, field, rows=total, values=with_value > 0)
     table.con.execute(f"CREATE OR REPLACE TABLE {CHOSEN} AS {_chosen_sql(table, selection)}")
     return _fetch(table)
 

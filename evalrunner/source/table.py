@@ -53,6 +53,14 @@ class Table(ABC):
     def columns(self) -> Sequence[str]:
         """The names of all columns."""
 
+    def check_end(self, rows: int, last: str | None) -> None:  # noqa: B027 - most tables need no check
+        """Makes sure that the `rows` rows read, the last with the id `last`, are all.
+
+        Raises:
+            InputError: what follows is no row.
+            SourceFailedError: rows are missing.
+        """
+
     @abstractmethod
     def failed(self, error: "duckdb.Error") -> EvalrunnerError:
         """What to raise when DuckDB could not read the table."""

@@ -30,6 +30,15 @@ class Put:
 class Store(Protocol):
     """Keeps attempts, and answers what was kept."""
 
+    def stage(self, attempt: Attempt) -> None:
+        """Writes an attempt down where the next command finds it, whatever becomes of this process.
+
+        Raises:
+            InputError: its receipt is none.
+            ReceiptNotKeptError: it could not be written.
+        """
+        ...
+
     def put(self, attempt: Attempt) -> Put:
         """Keeps an attempt, once, however often it is given.
 

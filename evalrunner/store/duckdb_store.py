@@ -34,6 +34,16 @@ class DuckdbStore(Component):
     receipts_dir: FilePath = Path("outputs/receipts")
     lock_timeout_s: float = Field(default=30.0, ge=0, le=86400)
 
+    def stage(self, attempt: Attempt) -> None:
+        """Writes an attempt to `<path>.pending/`, from where the next command takes it in.
+
+        Raises:
+            InputError: its receipt is none; nothing was kept.
+            ReceiptNotKeptError: it could not be written.
+        """
+        tables.columns(attempt)
+        pending.write(self.path, attempt)
+
     def put(self, attempt: Attempt) -> Put:
         """Keeps an attempt, once, and takes in whatever else was waiting.
 

@@ -12,6 +12,9 @@ from evalrunner.store.reader import Reader
 class NullStore(Component):
     """Keeps nothing: an attempt stays in its run folder alone, and no trend shows it."""
 
+    def stage(self, attempt: Attempt) -> None:
+        """Does nothing."""
+
     def put(self, attempt: Attempt) -> Put:
         """Does nothing."""
         return Put("nowhere")
