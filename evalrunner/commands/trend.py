@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from evalrunner.commands.output import say
 from evalrunner.config.tree import TrendConfig, load
+from evalrunner.errors import nearest, show
 from evalrunner.receipt.jsontext import readable_json
 from evalrunner.reporter.trend import print_trend
 
@@ -26,6 +27,7 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
             attempts=wanted.attempts,
         )
         empty = reader.is_empty
+        known = reader.evals()
         names = sorted({row.eval for row in rows})
         versions = {name: reader.rubric_versions(name) for name in names}
     several = {
@@ -43,6 +45,10 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
         say("no runs yet")
     elif not rows:
         say("no runs match; leave a filter out to see more")
+        if wanted.eval is not None and wanted.eval not in known:
+            close = nearest(wanted.eval, known)
+            hint = f"; did you mean {close!r}?" if close else ""
+            say(f"the store has runs of {', '.join(known)}, none of {show(wanted.eval)}{hint}")
     else:
         print_trend(rows, several, sys.stdout)
     return 0

@@ -6,18 +6,18 @@ of a sweep under any launcher. A loader pickles with its search path, so that wo
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.default_element import ResultDefault
-from hydra.core.override_parser.types import Override, OverrideType, QuotedString
+from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from evalrunner.config import folders
 from evalrunner.config.advice import unknown_keys, wrong_choices
 from evalrunner.config.fill import fill
-from evalrunner.config.seats import full_seat, full_seats
+from evalrunner.config.seats import full_seat, full_seats, unquoted
+from evalrunner.config.under_test import chosen_subject, full_model
 from evalrunner.errors import ConfigError
 
 folders.register_resolver()
@@ -27,7 +27,7 @@ _HYDRA_ONLY = frozenset({"hydra"})
 
 
 class Loader(ConfigLoaderImpl):
-    """Composes as Hydra does, and resolves the names in panels on the way."""
+    """Composes as Hydra does, and resolves the names of models on the way."""
 
     _overrides: Sequence[Override] = ()
 
@@ -39,6 +39,8 @@ class Loader(ConfigLoaderImpl):
         problems = wrong_choices(parsed, repo)
         if problems:
             raise ConfigError(problems)
+        compose = super()._compose_config_from_defaults_list
+        parsed = [*chosen_subject(parsed, config_name, repo, compose), *parsed]
         for override in parsed:
             self._rewrite(override, repo)
         self._overrides = [each for each in parsed if not _chooses(each, repo)]
@@ -54,6 +56,7 @@ class Loader(ConfigLoaderImpl):
             _resolve_seats(config, repo, super()._compose_config_from_defaults_list)
         elif (panel := _panel(config)) is not None and "models" in set(panel):
             panel["models"] = listed[-1]._value  # so that overrides of its places are checked against it
+        full_model(config, self._overrides, repo, super()._compose_config_from_defaults_list)
         for key in config:
             if key not in _HYDRA_ONLY:
                 fill(config._get_node(key), str(key))
@@ -70,24 +73,13 @@ class Loader(ConfigLoaderImpl):
         key = override.key_or_group
         if override.is_delete() or override.is_sweep_override() or override.package is not None:
             return
-        compose, value = super()._compose_config_from_defaults_list, _unquoted(override._value)
+        compose, value = super()._compose_config_from_defaults_list, unquoted(override._value)
         if key == SEATS and isinstance(value, list):
             override._value = full_seats(value, SEATS, repo, compose)
         elif key == "panel" and isinstance(value, dict) and isinstance(value.get("models"), list):
             override._value = {**value, "models": full_seats(value["models"], SEATS, repo, compose)}
         elif key.startswith(f"{SEATS}.") and key.count(".") == 2 and isinstance(value, str | dict):
             override._value = full_seat(value, key, repo, compose)
-
-
-def _unquoted(value: Any) -> Any:
-    """A parsed value with quoted strings as plain ones; `${` in them is still unresolved."""
-    if isinstance(value, QuotedString):
-        return value.text
-    if isinstance(value, list):
-        return [_unquoted(each) for each in value]
-    if isinstance(value, dict):
-        return {_unquoted(key): _unquoted(each) for key, each in value.items()}
-    return value
 
 
 def _chooses(override: Override, repo: IConfigRepository) -> bool:

@@ -12,6 +12,7 @@ from hydra._internal.config_repository import IConfigRepository
 from hydra._internal.defaults_list import create_defaults_list
 from hydra.core.default_element import ResultDefault
 from hydra.core.object_type import ObjectType
+from hydra.core.override_parser.types import QuotedString
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from evalrunner.config.fill import fill
@@ -95,3 +96,14 @@ def _option(name: str, where: str, repo: IConfigRepository, compose: Compose) ->
     if not isinstance(seat, dict):
         raise ConfigError(Problem(where, f"option {path} is no mapping", show(name)))
     return {str(key): value for key, value in seat.items()}
+
+
+def unquoted(value: Any) -> Any:
+    """A parsed value with quoted strings as plain ones; `${` in them is still unresolved."""
+    if isinstance(value, QuotedString):
+        return value.text
+    if isinstance(value, list):
+        return [unquoted(each) for each in value]
+    if isinstance(value, dict):
+        return {unquoted(key): unquoted(each) for key, each in value.items()}
+    return value

@@ -121,12 +121,14 @@ class RunConfig(Composed):
 
     Attributes:
         eval: the eval's name.
+        llm_subject: the option of group subject that `--model` chooses when no subject is named.
         runs: how often the subject runs on each item.
         concurrency: how many runs of the subject go on at a time.
         regress: what `regress` makes of this eval's figures; the other commands do not look at it.
     """
 
     eval: str
+    llm_subject: str | None
     source: Source
     sampler: Sampler
     subject: Subject

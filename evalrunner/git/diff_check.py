@@ -2,16 +2,13 @@
 
 from collections.abc import Sequence
 
-from evalrunner.git.diff import SUBMODULE, SYMLINK, DiffError, FileDiff, Hunk
+from evalrunner.git.diff import DiffError, FileDiff, Hunk
 
 MAX_LINES = 200_000
 """Line numbers go up to here: the lines before a hunk are rebuilt as blank ones."""
 
 MAX_TOTAL_LINES = 2_000_000
 """The last line numbers of all files together go up to here."""
-
-MAX_TARGET = 4095
-"""Bytes of a symbolic link's target."""
 
 
 def last_line(hunks: Sequence[Hunk]) -> int:
@@ -47,8 +44,6 @@ def check_file(file: FileDiff) -> None:
         start = file.hunks[0].new_start if change == "added" else file.hunks[0].old_start
         if start != 1 or any(line.sign != sign for line in file.hunks[0].lines):
             raise DiffError(file.hunks[0].at, f"the hunk of a {side} file is not the whole file")
-    if SYMLINK in {file.old_mode, file.new_mode} or SUBMODULE in {file.old_mode, file.new_mode}:
-        _check_whole(file)
 
 
 def _check_order(hunks: Sequence[Hunk]) -> None:
@@ -86,12 +81,3 @@ def _check_ends(hunks: Sequence[Hunk]) -> None:
                     raise DiffError(hunk.at, "a line follows the one that has no newline at the end of the file")
                 ended = not line.ended
 
-
-def _check_whole(file: FileDiff) -> None:
-    """A link's target and a submodule's commit are all of their content: one line."""
-    for mode, sign in ((file.old_mode, "+"), (file.new_mode, "-")):
-        lines = [line for hunk in file.hunks for line in hunk.lines if line.sign != sign]
-        if mode == SYMLINK and lines:
-            target = b"".join(line.content for line in lines)
-            if not target or len(target) > MAX_TARGET or b"\0" in target:
-                raise DiffError(file.at, "the target of a symbolic link is empty, too long or holds a NUL byte")

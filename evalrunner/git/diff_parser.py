@@ -229,7 +229,8 @@ class _Reader:
         if change == "deleted":
             return told["deleted file mode"], FILE
         if ("old mode" in told) != ("new mode" in told):
-            raise self.refusal("`old mode` and `new mode` belong together", at=facts["index"][0])
+            alone = facts["old mode" if "old mode" in told else "new mode"]
+            raise self.refusal("`old mode` and `new mode` belong together", at=alone[0])
         if "old mode" not in told:
             mode = FILE if shared is None else self.mode(facts["index"][0], shared)
             return mode, mode

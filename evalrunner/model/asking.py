@@ -1,10 +1,18 @@
 """Asking a model until its reply can be used, a bounded number of times; every ask is paid and counted."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from evalrunner.calls.request import CallFailed, CallReply, CallRequest, Client, Limits, Message
+from evalrunner.calls.request import (
+    CallFailed,
+    CallReply,
+    CallRequest,
+    Client,
+    FailureKind,
+    Limits,
+    Message,
+)
 from evalrunner.model.reply import ReplyRejected, harmless
 from evalrunner.records import Spend
 
@@ -40,6 +48,7 @@ class Asked(Generic[T]):
         answered_by: the model name in the last reply.
         asks: how many replies there were.
         dropped: parameters that the provider does not take.
+        failure: how the provider failed, where it did.
     """
 
     status: Literal["answered", "rejected", "failed", "skipped"]
@@ -49,6 +58,7 @@ class Asked(Generic[T]):
     answered_by: str | None = None
     asks: int = 0
     dropped: tuple[str, ...] = ()
+    failure: FailureKind | None = None
 
 
 async def ask(
@@ -84,7 +94,8 @@ async def ask(
         except CallFailed as failed:
             spend += failed.spend
             status: Literal["skipped", "failed"] = "skipped" if failed.kind == "budget" else "failed"
-            return asked(status, None, harmless("; then ".join([*_numbered(reasons), failed.message])))
+            told = harmless("; then ".join([*_numbered(reasons), failed.message]))
+            return replace(asked(status, None, told), failure=failed.kind)
         replies.append(reply)
         spend += Spend(usage=reply.usage, cost_usd=reply.cost_usd)
         try:
@@ -92,8 +103,8 @@ async def ask(
         except ReplyRejected as rejected:
             reasons.append(harmless(rejected.reason))
             conversation = (*messages, *correction(reply.text, rejected.reason))
-    told = _numbered(reasons) if len(reasons) > 1 else reasons
-    return asked("rejected", None, f"no usable reply: {'; '.join(told)}")
+    whys = _numbered(reasons) if len(reasons) > 1 else reasons
+    return asked("rejected", None, f"no usable reply: {'; '.join(whys)}")
 
 
 def _numbered(reasons: Sequence[str]) -> list[str]:

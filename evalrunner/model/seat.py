@@ -45,6 +45,7 @@ class Bench:
         desk: every model call goes through it.
         folder: the run folder; whoever writes there uses a name of its own.
         note: shows one line to the user on stderr.
+        concurrency: how many runs of the subject the user lets go on at a time.
     """
 
     rubric: Rubric
@@ -53,6 +54,7 @@ class Bench:
     desk: "Desk"
     folder: Path
     note: Callable[[str], None]
+    concurrency: int = 1
 
 
 @runtime_checkable

@@ -78,7 +78,9 @@ class Session:
 
     def bench(self, desk: Desk) -> Bench:
         """What components work with."""
-        return Bench(self.rubric, self.seats, self.prompts, desk, self.folder, self.warn)
+        return Bench(
+            self.rubric, self.seats, self.prompts, desk, self.folder, self.warn, self.config.concurrency
+        )
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def check(session: Session) -> None:
     problems += config.threshold.check(scale=session.rubric.scale, metrics=metrics)
     if problems:
         raise ConfigError(problems)
-    templates(session)
+    session.prompts.sources([*config.subject.prompts(), *config.judge.prompts()])
     session.ledger.check([seat.id for seat in _asked(session) if seat.kind == "llm"])
 
 

@@ -75,7 +75,7 @@ class CsvFile(Columns):
             yield number, f"{self.where}:{line}", row
 
     def check_end(self, rows: int, last: str | None) -> None:
-        """See `Table.check_end`. DuckDB leaves out, without a word, a last record that is long or not closed."""
+        """See `Table.check_end`. DuckDB leaves out a long or unclosed record at the end, without a word."""
         if rows and self._ends_with(last):
             return
         refusals, found = self._read_all()

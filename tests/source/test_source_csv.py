@@ -3,12 +3,16 @@
 import pytest
 from takes_files import ALL, one_by_one, row, table_csv
 
-from evalrunner.errors import InputError
+from evalrunner.errors import InputError, SourceFailedError
 from evalrunner.records import Selection
+from evalrunner.source.csvfile import CsvFile
+from evalrunner.source.engine import engine
 from evalrunner.source.file import FileSource
+from evalrunner.source.takes import TAKES
 
 HEADER = "id,page_slug,kind,holder,weight,claim,note\n"
 SOUND = "a,p,bet,h,0.5,c,n\n"
+LONG = 50_000_000
 ONE = Selection(order="sha256", sampler="random", seed=0, limit=1)
 
 
@@ -99,9 +103,10 @@ def test_an_empty_required_cell_is_missing(path):
         (HEADER + SOUND + 'b,p,bet,h,0.5,"x,n\n' + SOUND, [":3: is not CSV: unexpected end of data"]),
         (HEADER + SOUND + "b,p,bet,h,0.5,c,n\r\n", [":3: ends otherwise than the header (found '\\r\\n')"]),
         (HEADER + SOUND + "   \n", [":3: has 1 cells"]),
-        (HEADER + SOUND + "b,p,bet,h,0.5," + "x" * 50_000_000 + ",n\n", [":3: is longer than 16 MiB"]),
+        (HEADER + SOUND + "b,p,bet,h,0.5," + "x" * LONG + ",n\n", [":3: is longer than 16 MiB"]),
+        (HEADER + SOUND + "b,p,bet,h,0.5," + "x" * LONG + ",n\n" + SOUND, [":3: is longer than 16 MiB"]),
     ],
-    ids=["cells", "utf8", "quote", "open-quote", "line-ends", "blanks", "long"],
+    ids=["cells", "utf8", "quote", "open-quote", "line-ends", "blanks", "long-last", "long"],
 )
 def test_what_is_no_csv_is_told_by_line(path, text, expected):
     found = problems(path, text)
@@ -135,6 +140,18 @@ def test_a_header_alone_and_an_empty_file_give_no_items(path):
     assert take(write(path, HEADER)) == []
     assert take(write(path, HEADER.strip())) == []
     assert take(write(path, "")) == []
+
+
+def test_records_that_duckdb_leaves_out_at_the_end_are_missed(path):
+    write(path, HEADER + SOUND + SOUND.replace("a", "b", 1) + 'c,p,bet,h,0.5,"x\nb,p,bet,h,0.5,c,n\ny",n\n\n')
+    with engine() as con:
+        table = CsvFile(con, TAKES, path, "t.csv")
+        table.check_end(3, "c")
+        table.check_end(3, "an id that is not found at the end")
+        with pytest.raises(SourceFailedError, match="has 3 records, of which 2 were read"):
+            table.check_end(2, "b")
+        with pytest.raises(SourceFailedError, match="has 3 records, of which 0 were read"):
+            table.check_end(0, None)
 
 
 def test_large_files_with_line_ends_in_cells_are_read_whole(tmp_path):
