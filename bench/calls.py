@@ -1,10 +1,11 @@
-"""A run of 1,000 judge calls beside bare `litellm.acompletion`, against a loopback server, in one run.
+"""What 1,000 judge calls cost: a bare aiohttp loop, bare litellm, and `evalrunner run` with either client.
 
-    python bench/calls.py [--calls 1000] [--latency 0.05] [--flight 32] [--times 3]
+    python bench/calls.py [--calls 1000] [--latency 0.05] [--flight 32 128] [--times 3] [--rows NAME ...]
 
-Both ask the same server the same conversations, with as many in flight. Printed are the wall time of the
-whole process (imports, journal, receipt and store included), CPU a call, and the ratios: medians of `--times`
-runs that take turns. The ideal is calls x latency / flight.
+All four send the same bodies to the same server (bench/provider.py) with as many in flight, and take turns.
+Of each whole process are printed, as medians of `--times` rounds: the wall time (imports, journal, receipt
+and store included), the time from its start to the first request, the span from the first request to the
+last reply, CPU a call, and peak memory. Then come the ratios. The ideal span is calls x latency / flight.
 """
 
 import argparse
@@ -15,35 +16,71 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-PROGRAM = Path(sys.executable).with_name("evalrunner")
-MODEL = "openai/gpt-4o"
+PROGRAM = [sys.executable, "-m", "evalrunner"]
+MAX_TOKENS = 4096
 
-BARE = """
+AIOHTTP = """
+import asyncio, json, sys
+import aiohttp
+
+bodies = json.load(open("bodies.json"))
+url, flight = sys.argv[1] + "/chat/completions", int(sys.argv[2])
+
+async def main():
+    gate = asyncio.Semaphore(flight)
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        async def one(body):
+            async with gate, session.post(url, json=body) as answer:
+                reply = await answer.json()
+                return reply["choices"][0]["message"]["content"]
+        assert all(await asyncio.gather(*[one(body) for body in bodies]))
+
+asyncio.run(main())
+"""
+
+LITELLM = """
 import asyncio, json, os, sys
 os.environ["LITELLM_OFFLINE_MODE"] = "true"
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import litellm
 
-conversations = json.load(open(sys.argv[1]))
-base, flight = sys.argv[2], int(sys.argv[3])
+bodies = json.load(open("bodies.json"))
+base, flight = sys.argv[1], int(sys.argv[2])
 
 async def main():
     gate = asyncio.Semaphore(flight)
-    async def one(messages):
+    async def one(body):
         async with gate:
             reply = await litellm.acompletion(
-                model="openai/gpt-4o", messages=messages, api_base=base, api_key="none", max_tokens=4096,
+                **{**body, "model": "openai/gpt-4o"}, api_base=base, api_key="none",
                 num_retries=0, max_retries=0, timeout=120,
             )
             return reply.choices[0].message.content
-    replies = await asyncio.gather(*[one(messages) for messages in conversations])
-    assert all(replies)
+    assert all(await asyncio.gather(*[one(body) for body in bodies]))
 
 asyncio.run(main())
 """
+
+LOOP, DIRECT, BARE, OVER = "bare aiohttp loop", "evalrunner, direct", "bare litellm", "evalrunner, litellm"
+ROWS = (LOOP, DIRECT, BARE, OVER)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One process: seconds, CPU milliseconds a call, MiB."""
+
+    wall_s: float
+    first_s: float
+    span_s: float
+    cpu_ms: float
+    rss_mib: float
 
 
 def main() -> None:
@@ -52,53 +89,117 @@ def main() -> None:
     )
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--latency", type=float, default=0.05, help="seconds that the server waits")
-    parser.add_argument("--flight", type=int, default=32, help="calls in flight")
-    parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--flight", type=int, nargs="+", default=[32, 128], help="calls in flight")
+    parser.add_argument("--times", type=int, default=3, help="rounds; medians count")
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS), help="only these")
     given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, provider(given.latency) as base:
+        folder = Path(name)
+        write_inputs(folder, given.calls)
+        for row in given.rows:  # warms caches
+            measured(folder, words(row, base, 32, given.calls), base, given.calls)
+        for flight in given.flight:
+            rounds: dict[str, list[Measured]] = {row: [] for row in given.rows}
+            for _ in range(given.times):
+                for row in given.rows:
+                    command = words(row, base, flight, given.calls)
+                    rounds[row].append(measured(folder, command, base, given.calls))
+            ideal = given.calls * given.latency / flight
+            print(
+                f"\n{given.calls} calls at {given.latency * 1000:g} ms, {flight} in flight; "
+                f"ideal span {ideal:.2f} s; medians of {given.times}\n"
+            )
+            show({row: median(each) for row, each in rounds.items()})
+
+
+def show(rows: Mapping[str, Measured]) -> None:
+    """The table, and the ratios that the rows allow."""
+    print("| | wall s | to first request s | span s | CPU ms a call | peak MiB |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, row in rows.items():
+        print(
+            f"| {name} | {row.wall_s:.2f} | {row.first_s:.2f} | {row.span_s:.2f} "
+            f"| {row.cpu_ms:.2f} | {row.rss_mib:.0f} |"
+        )
+    print()
+    for one, other in ((DIRECT, LOOP), (OVER, BARE)):
+        if one in rows and other in rows:
+            wall, span = rows[one].wall_s / rows[other].wall_s, rows[one].span_s / rows[other].span_s
+            cpu = rows[one].cpu_ms / rows[other].cpu_ms
+            print(f"{one} : {other}: wall {wall:.2f}, span {span:.2f}, CPU {cpu:.2f}")
+
+
+def median(rounds: Sequence[Measured]) -> Measured:
+    return Measured(
+        *(statistics.median(getattr(each, field.name) for each in rounds) for field in fields(Measured))
+    )
+
+
+@contextmanager
+def provider(latency: float) -> Iterator[str]:
+    """A server in a process of its own; gives the base of its addresses."""
     server = subprocess.Popen(
-        [sys.executable, str(TOP / "tests" / "loopback.py"), "--latency", str(given.latency), "--score", "8"],
+        [sys.executable, str(TOP / "bench" / "provider.py"), "--latency", str(latency)],
         stdout=subprocess.PIPE,
         text=True,
     )
     assert server.stdout is not None
-    base = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            compare(Path(folder), base, given)
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     finally:
         server.terminate()
         server.wait()
 
 
-def compare(folder: Path, base: str, given: argparse.Namespace) -> None:
-    takes = folder / "takes.jsonl"
-    takes.write_text("".join(f"{json.dumps(take(number))}\n" for number in range(given.calls)))
-    (folder / "conversations.json").write_text(json.dumps(conversations(takes)))
-    seat = f"{{id:{MODEL},api_base:'{base}',concurrency:{given.flight}}}"
-    ours = [
-        str(PROGRAM),
+def words(row: str, base: str, flight: int, calls: int) -> list[str]:
+    """The command line of a row's process."""
+    if row in {LOOP, BARE}:
+        return [sys.executable, "-c", AIOHTTP if row == LOOP else LITELLM, base, str(flight)]
+    return run_words(base, flight, calls, model="gpt-4o" if row == DIRECT else "openai/gpt-4o")
+
+
+def run_words(base: str, flight: int, calls: int, *, model: str, cycles: int = 1) -> list[str]:
+    """`evalrunner run` on the bench's takes, one call a take and cycle."""
+    seat = f"{{id:{model},api_base:'{base}',concurrency:{flight},max_tokens:{MAX_TOKENS}}}"
+    return [
+        *PROGRAM,
         "run",
-        f"source.path={takes}",
-        f"--limit={given.calls}",
-        "--cycles=1",
+        "source.path=takes.jsonl",
+        f"--limit={calls}",
+        f"--cycles={cycles}",
+        "cycles.stop=never",
         "judge.chunk_size=1",
         f"panel.models=[{seat}]",
     ]
-    bare = [sys.executable, "-c", BARE, "conversations.json", base, str(given.flight)]
-    measured: dict[str, list[tuple[float, float]]] = {"evalrunner run": [], "bare litellm": []}
-    for _ in range(given.times):
-        measured["bare litellm"].append(process(folder, bare))
-        measured["evalrunner run"].append(process(folder, ours))
-    ideal = given.calls * given.latency / given.flight
-    print(f"{given.calls} calls, {given.latency * 1000:g} ms, {given.flight} in flight; ideal {ideal:.2f} s")
-    print(f"{'':16} {'wall s':>8} {'CPU ms a call':>14}")
-    walls, cpus = {}, {}
-    for name, runs in measured.items():
-        walls[name] = statistics.median(wall for wall, _ in runs)
-        cpus[name] = statistics.median(cpu for _, cpu in runs)
-        print(f"{name:16} {walls[name]:8.2f} {cpus[name] / given.calls * 1000:14.2f}")
-    print(f"ratio of walls   {walls['evalrunner run'] / walls['bare litellm']:8.3f}")
-    print(f"ratio of CPU     {cpus['evalrunner run'] / cpus['bare litellm']:8.3f}")
+
+
+def write_inputs(folder: Path, calls: int) -> None:
+    """takes.jsonl, and bodies.json: the requests that a run makes of them."""
+    from evalrunner.model.panel_prompt import panel_messages
+    from evalrunner.model.prompts import Prompts
+    from evalrunner.model.reply import scores_schema
+    from evalrunner.records import Selection
+    from evalrunner.rubric import load_rubric
+    from evalrunner.source.file import FileSource
+
+    takes = folder / "takes.jsonl"
+    takes.write_text("".join(f"{json.dumps(take(number))}\n" for number in range(calls)), encoding="utf-8")
+    items = FileSource(path=str(takes)).take(Selection(order="source", sampler="all"))
+    prompts, rubric = Prompts(), load_rubric("takes_quality")
+    schema = {"name": "reply", "schema": scores_schema(rubric), "strict": True}
+    bodies = [
+        {
+            "model": "gpt-4o",
+            "messages": [
+                {"role": message.role, "content": message.content}
+                for message in panel_messages(prompts, "takes_quality", rubric, [item])
+            ],
+            "max_tokens": MAX_TOKENS,
+            "response_format": {"type": "json_schema", "json_schema": schema},
+        }
+        for item in items
+    ]
+    (folder / "bodies.json").write_text(json.dumps(bodies), encoding="utf-8")
 
 
 def take(number: int) -> dict[str, object]:
@@ -113,37 +214,41 @@ def take(number: int) -> dict[str, object]:
     }
 
 
-def conversations(takes: Path) -> list[list[dict[str, str]]]:
-    """The conversations that a run asks, one a take."""
-    from evalrunner.model.panel_prompt import panel_messages
-    from evalrunner.model.prompts import Prompts
-    from evalrunner.records import Selection
-    from evalrunner.rubric import load_rubric
-    from evalrunner.source.file import FileSource
-
-    items = FileSource(path=str(takes)).take(Selection(order="source", sampler="all"))
-    prompts, rubric = Prompts(), load_rubric("takes_quality")
-    return [
-        [
-            {"role": message.role, "content": message.content}
-            for message in panel_messages(prompts, "takes_quality", rubric, [item])
-        ]
-        for item in items
-    ]
-
-
-def process(folder: Path, words: list[str]) -> tuple[float, float]:
-    """Wall and CPU seconds of one process."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("EVALRUNNER_")}
-    start = time.perf_counter()
-    with (folder / "stderr").open("wb") as log:
-        child = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=log)
-        _, status, usage = os.wait4(child.pid, 0)
-    wall = time.perf_counter() - start
+def measured(folder: Path, command: Sequence[str], base: str, calls: int) -> Measured:
+    """Runs one process, and asks the server what it saw of it."""
+    log(base)
+    start = time.monotonic()
+    with (folder / "stderr").open("wb") as errors:
+        child = subprocess.Popen(
+            command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=errors
+        )
+        _, status, used = os.wait4(child.pid, 0)
+    wall = time.monotonic() - start
     child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        sys.exit(f"{words[0]} failed ({child.returncode}): {(folder / 'stderr').read_text()[-2000:]}")
-    return wall, usage.ru_utime + usage.ru_stime
+    seen = log(base)
+    if child.returncode or seen["requests"] != calls:
+        told = (folder / "stderr").read_text(encoding="utf-8", errors="replace")[-2000:]
+        sys.exit(f"{command[:4]} ended with {child.returncode} after {seen['requests']} requests: {told}")
+    return Measured(
+        wall,
+        seen["first"] - start,
+        seen["last"] - seen["first"],
+        (used.ru_utime + used.ru_stime) / calls * 1000,
+        used.ru_maxrss / 1024,
+    )
+
+
+def environment() -> dict[str, str]:
+    """The environment of a measured process: without our own variables, and with compiled modules kept."""
+    left_out = ("EVALRUNNER_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
+
+
+def log(base: str) -> dict[str, float]:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(base.removesuffix("/v1") + "/log") as answer:
+        told: dict[str, float] = json.load(answer)
+    return told
 
 
 if __name__ == "__main__":

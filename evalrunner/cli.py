@@ -37,6 +37,8 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         set_up()
     try:
         return _flushed(dispatch(arguments[0], arguments[1:]))
+    except SystemExit as done:  # after the --help of a plain command
+        return _flushed(int(done.code or 0))
     except KeyboardInterrupt:
         sys.stderr.write("evalrunner: interrupted\n")
         return _flushed(130)
@@ -72,11 +74,20 @@ def dispatch(command: str, tokens: "Sequence[str]") -> int:
     if command not in COMMANDS:
         what = "no such flag before a command" if command.startswith("-") else "no such command"
         raise UsageError(Problem(command, what, None, ", ".join(COMMANDS), nearest(command, COMMANDS)))
+    if COMMANDS[command].plain:
+        return plain(command, tokens)
     parsed = commandline.parse(command, tokens)
     if parsed.debug:
         os.environ["EVALRUNNER_DEBUG"] = "1"
     parsed.overrides += commandline.positional_overrides(command, parsed.positionals)
     return start(command, parsed)
+
+
+def plain(command: str, tokens: "Sequence[str]") -> int:
+    """Runs a command that composes no configuration; its module takes the tokens themselves."""
+    from importlib import import_module
+
+    return int(import_module(f"evalrunner.commands.{command}").main(tokens))
 
 
 def start(command: str, parsed: "Parsed") -> int:

@@ -179,6 +179,18 @@ class Ledger:
                 self._reserved -= run.left
             self._wake()
 
+    def unseen(self, what: str) -> None:
+        """Something is about to run whose bill nobody sees, such as a program: the cost is unknown from here.
+
+        Raises:
+            BudgetExhausted: there is a cap, and it refuses what has no known price.
+        """
+        with self._lock:
+            self._unknown[what] = None
+            if self._refuses_unpriced:
+                raise self._refusal(what, None)
+            self._unpriced_bills += 1
+
     def block(self) -> dict[str, Any]:
         """The receipt's `budget`, amounts as exact decimals; docs/receipt.md explains the keys."""
         return {

@@ -4,13 +4,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from evalrunner.commands.output import near, say, show
-from evalrunner.config.jobs import RECEIPT, in_sweep
+from evalrunner.commands.output import near, say
+from evalrunner.commands.reporting import show
+from evalrunner.config.jobs import RECEIPT
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import EvalrunnerError, Problem, ReceiptNotKeptError
 from evalrunner.pipeline.runner import Finished, Session
 from evalrunner.receipt.files import dumps, write_atomic
 from evalrunner.receipt.schema import Receipt
+from evalrunner.reporter.base import Against
 from evalrunner.reporter.progress import progress_on
 from evalrunner.store.attempt import Attempt, score_rows
 from evalrunner.store.base import Store
@@ -75,8 +77,7 @@ def _attempt(finished: Finished) -> Attempt:
     )
 
 
-def report(session: Session, receipt: Receipt, kept: str) -> None:
-    """Shows a receipt with the configured reporters, or as JSON alone. In a sweep the parent does that."""
-    if not in_sweep():
-        config = session.config
-        show(receipt, config.reporter, as_json=config.json, kept=kept, warnings=session.warnings)
+def report(session: Session, receipt: Receipt, kept: str, against: Against | None = None) -> None:
+    """Shows a receipt, and what it was compared with, with the configured reporters; see `show`."""
+    config, warnings = session.config, session.warnings
+    show(receipt, config.reporter, as_json=config.json, kept=kept, warnings=warnings, against=against)

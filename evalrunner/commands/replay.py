@@ -4,7 +4,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from evalrunner.commands.output import exit_code, say, show
+from evalrunner.commands.output import exit_code, say
+from evalrunner.commands.reporting import show
 from evalrunner.config.tree import FromDb, ReplayConfig, load
 from evalrunner.errors import InputError, Problem, UsageError
 from evalrunner.receipt.files import dumps, loads, read_receipt, write_atomic

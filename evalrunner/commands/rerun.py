@@ -16,20 +16,25 @@ from evalrunner.errors import InputError, Problem, UsageError, show
 from evalrunner.receipt.schema import Receipt
 
 FIXED = ("panel", "source", "eval")
+
+MOVING = frozenset({"blind_reimplementation"})
+"""Evals whose items are those of a window of time: the configured source is asked again."""
+
 _KEY = re.compile(r"^[~+]*([\w./@-]+)")
 
 
-def refuse_overrides(overrides: Sequence[str]) -> None:
-    """Refuses overrides of what a comparison must keep.
+def refuse_overrides(overrides: Sequence[str], receipt: Receipt) -> None:
+    """Refuses overrides of what a comparison must keep. The receipt's own eval may be named.
 
     Raises:
         UsageError: panel, source or eval were overridden; every such override.
     """
+    fixed = {*FIXED} - ({"source"} if receipt.eval in MOVING else set())
     problems = []
     for override in overrides:
         match = _KEY.match(override)
         key = match[1] if match else override
-        if re.split(r"[./@]", key)[0] in FIXED:
+        if re.split(r"[./@]", key)[0] in fixed and override != f"eval={receipt.eval}":
             problems.append(
                 Problem(
                     key,
@@ -65,6 +70,9 @@ def overrides_of(receipt: Receipt, config: RunConfig) -> tuple[list[str], list[s
 
 def _source(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
     corpus = receipt.corpus
+    if receipt.eval in MOVING:
+        untold.append("the items are those that the configured source gives now, not the receipt's")
+        return
     of_takes = receipt.eval in {None, "takes_quality"}
     if of_takes and corpus.source is not None:
         overrides.append(f"source={'db' if corpus.source == 'db' else 'file'}")
@@ -84,11 +92,14 @@ def _judge(receipt: Receipt, overrides: list[str], untold: list[str]) -> None:
         overrides.append(f"panel.models={_value(seats)}")
     if receipt.judge is not None and receipt.judge.name == "rubric_panel":
         overrides.append(f"judge.chunk_size={_value(receipt.judge.chunk_size)}")
+    elif receipt.judge is not None and receipt.judge.name == "diff_verdict":
+        most = (receipt.judge.model_extra or {}).get("max_bytes")
+        overrides += [f"judge.max_bytes={most}"] if isinstance(most, int) else []
     elif seats:
         untold.append("the receipt does not name a chunk size; the configured one is used")
     rule = receipt.threshold
-    if rule is not None and rule.name == "metric":
-        overrides.append("threshold=metric")
+    if rule is not None and rule.name in {"metric", "strict"}:
+        overrides.append(f"threshold={rule.name}")
         for side, bars in (("at_least", rule.at_least), ("at_most", rule.at_most)):
             overrides += [f"threshold.{side}.{_name(name, side)}={bar}" for name, bar in (bars or {}).items()]
 

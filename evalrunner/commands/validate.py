@@ -11,7 +11,7 @@ from evalrunner.commands.attempt import open_session
 from evalrunner.commands.output import say
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.forecast import Forecast, forecast
-from evalrunner.pipeline.runner import Session, check, missing_keys, select
+from evalrunner.pipeline.runner import Session, check, check_subject, missing_keys, select
 from evalrunner.receipt.jsontext import readable_json
 from evalrunner.reporter.terminal import at_most, money
 
@@ -23,6 +23,7 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
     """
     session = open_session(run_config(config), folder or Path())
     check(session)
+    check_subject(session)
     for problem in missing_keys(session, os.environ):
         say(f"warning: run would refuse: {problem}")
     piped = select(session)

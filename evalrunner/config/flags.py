@@ -51,17 +51,18 @@ OUT = Flag("--out", "out", "text", "FILE", "write the result to FILE instead of 
 INPUT = Flag("--input", "input", "text", "FILE", "read records from FILE instead of stdin")
 AGAINST = Flag("--against", "against", "text", "RECEIPT", "the receipt to compare with")
 THRESHOLD = Flag("--threshold", "regress.threshold", "number", "X", "the largest drop that is no regression")
+EXPLAIN = Flag("--explain", "reporter.terminal.explain", "text", "CASE", "show one case or batch in full")
 
 SELECTING = (LIMIT, SEED, SOURCE, SLUG_PREFIX, CASES, MAX_CASES)
 JUDGING = (CYCLES, BUDGET, MAX_COST, MODELS)
 RUNNING = (*SELECTING, *JUDGING, MODEL, RUNS, JSON, OUT)
 
 FLAGS: dict[str, tuple[Flag, ...]] = {
-    "run": RUNNING,
+    "run": (*RUNNING, EXPLAIN),
     "validate": RUNNING,
     "select": (*SELECTING, OUT),
     "produce": (MODEL, RUNS, BUDGET, MAX_COST, INPUT, OUT),
-    "judge": (*JUDGING, INPUT, JSON, OUT),
+    "judge": (*JUDGING, INPUT, JSON, OUT, EXPLAIN),
     "regress": (AGAINST, THRESHOLD, *RUNNING),
     "replay": (
         Flag(
@@ -73,6 +74,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         ),
         JSON,
         OUT,
+        EXPLAIN,
     ),
     "trend": (
         Flag("--eval", "trend.eval", "text", "NAME", "only this eval"),
@@ -83,6 +85,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("--corpus", "trend.corpus", "text", "SHA8", "only this corpus"),
         Flag("--limit", "trend.limit", "integer", "N", "at most N rows"),
         Flag("--attempts", "trend.attempts", "switch", "", "every attempt, not one row a receipt"),
+        Flag("--group", "trend.group", "text", "NAME", "by the cells of a rollup, such as cell or language"),
         JSON,
         OUT,
     ),

@@ -109,6 +109,13 @@ def in_sweep() -> bool:
     return bool(HydraConfig.initialized() and HydraConfig.get().mode == RunMode.MULTIRUN)
 
 
+def number_in_sweep() -> int | None:
+    """The running job's place in its sweep, from 0; None when it is part of none."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return int(HydraConfig.get().job.num) if in_sweep() else None
+
+
 def given_overrides() -> list[str]:
     """The running job's overrides, letter by letter.
 

@@ -10,6 +10,7 @@ class Command:
         keeps: it writes a run folder; other commands write no folder and no log.
         sweeps: `-m` makes sense for it.
         counts_cycles: it makes panel calls, so the default number of cycles depends on the terminal.
+        plain: it has arguments of its own and composes no configuration.
     """
 
     def __init__(
@@ -20,12 +21,14 @@ class Command:
         keeps: bool = False,
         sweeps: bool = False,
         counts_cycles: bool = False,
+        plain: bool = False,
     ) -> None:
         self.summary = summary
         self.examples = examples
         self.keeps = keeps
         self.sweeps = sweeps
         self.counts_cycles = counts_cycles
+        self.plain = plain
 
 
 COMMANDS = {
@@ -92,6 +95,28 @@ evalrunner produce --input items.jsonl --out outcomes.jsonl""",
 evalrunner judge --input outcomes.jsonl panel=frontier""",
         keeps=True,
         counts_cycles=True,
+    ),
+    "show": Command(
+        "show a run in full: what mattered, scores by seat, errors, spend, the lowest items",
+        """\
+evalrunner show outputs/run/FOLDER
+evalrunner show 12
+evalrunner show 12 --item take-017""",
+        plain=True,
+    ),
+    "explain": Command(
+        "show what changed between two receipts, and where the difference sits",
+        """\
+evalrunner explain 11 12
+evalrunner explain baseline.json outputs/run/FOLDER""",
+        plain=True,
+    ),
+    "list": Command(
+        "show groups and options, and where each comes from",
+        """\
+evalrunner list
+evalrunner list panel""",
+        plain=True,
     ),
 }
 

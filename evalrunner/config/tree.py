@@ -49,9 +49,11 @@ class Regress(Component):
 
     Attributes:
         threshold: the largest drop of a dimension's mean, of the overall score or of a metric that is none.
+        advisory: while the eval has no verdict rule (`threshold=none`), a regression is said and exits 0.
     """
 
     threshold: ExactDecimal = Field(ge=0)
+    advisory: bool = False
 
 
 class TrendFilter(Component):
@@ -62,6 +64,7 @@ class TrendFilter(Component):
         corpus: a corpus_sha8.
         limit: at most so many rows, the newest.
         attempts: every attempt rather than one row a receipt.
+        group: a group of the receipts' rollups: then each of its cells has a line of its own.
     """
 
     eval: str | None = None
@@ -70,6 +73,7 @@ class TrendFilter(Component):
     corpus: str | None = Field(default=None, pattern=SHA8)
     limit: int = Field(ge=1)
     attempts: bool = False
+    group: str | None = Field(default=None, pattern=r"^[a-z][a-z0-9_]*$")
 
 
 class FromDb(Component):
@@ -232,9 +236,8 @@ def load(config: DictConfig, kind: type[C]) -> C:
         tree = kind(**parts, choices=_choices(parts), overrides=given_overrides(), shadowed=shadowed())
     except ValidationError as error:
         problems += translated(error, parts, "", kind)
-    if isinstance(tree, RunConfig) and isinstance(tree.panel, NoPanel) and not tree.judge.metrics():
-        asks = f"nobody sits in it, and judge {type(tree.judge).__name__} asks a panel"
-        problems.append(Problem("panel", asks, None, "panel=OPTION"))
+    if isinstance(tree, RunConfig):
+        problems += tree.judge.check_panel(tree.panel.models)
     raise_all(problems)
     assert tree is not None
     return tree

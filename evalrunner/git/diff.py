@@ -1,4 +1,4 @@
-"""What a unified or git diff says, as typed values. `evalrunner.git.diff_parser` reads them; nothing here does I/O.
+"""What a unified or git diff says, as typed values; `evalrunner.git.diff_parser` reads them.
 
 Paths and contents are bytes. A line's text goes up to its line feed: a carriage return, a form feed or any
 other character belongs to the text.
@@ -72,7 +72,7 @@ class Hunk:
 
     @property
     def old_first(self) -> int:
-        """The number in the base before which nothing of the hunk lies; a count of 0 names the line before."""
+        """The number in the base before which nothing of the hunk lies; a count of 0 names the one before."""
         return self.old_start if self.old_count else self.old_start + 1
 
     @property
@@ -140,7 +140,7 @@ class FileDiff:
 def numbered(file: FileDiff) -> Iterator[tuple[int, int, Line]]:
     """The lines of all hunks, each with its number in the base and in the head.
 
-    For a line that one side does not have, the number on that side is that of the line which comes next there.
+    For a line that one side does not have, the number on that side is that of the line that comes next there.
     """
     for hunk in file.hunks:
         old, new = hunk.old_first, hunk.new_first

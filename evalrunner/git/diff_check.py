@@ -13,7 +13,9 @@ MAX_TOTAL_LINES = 2_000_000
 
 def last_line(hunks: Sequence[Hunk]) -> int:
     """The highest line number that hunks reach, in the base or in the head."""
-    return max((max(each.old_start + each.old_count, each.new_start + each.new_count) for each in hunks), default=0)
+    return max(
+        (max(each.old_start + each.old_count, each.new_start + each.new_count) for each in hunks), default=0
+    )
 
 
 def check_total(files: Sequence[FileDiff]) -> None:
@@ -31,8 +33,8 @@ def check_file(file: FileDiff) -> None:
     """Checks the hunks of one file.
 
     Raises:
-        DiffError: they lie outside the capped range, overlap, are not in order, do not follow from each other,
-            end the file twice, or do not fit how the file changed.
+        DiffError: they lie outside the capped range, overlap, are not in order, do not follow from each
+            other, end the file twice, or do not fit how the file changed.
     """
     _check_order(file.hunks)
     _check_ends(file.hunks)
@@ -78,6 +80,7 @@ def _check_ends(hunks: Sequence[Hunk]) -> None:
                 if line.sign == skipped:
                     continue
                 if ended:
-                    raise DiffError(hunk.at, "a line follows the one that has no newline at the end of the file")
+                    raise DiffError(
+                        hunk.at, "a line follows the one that has no newline at the end of the file"
+                    )
                 ended = not line.ended
-

@@ -39,7 +39,9 @@ def line_name(text: bytes, line: int) -> bytes | None:
         DiffError: it is quoted, and not rightly, or the diff's own lines end in CR LF.
     """
     if text.endswith(b"\r"):
-        raise DiffError(line, "the lines of the diff itself end in CR LF", text, "LF; only files may have CR LF")
+        raise DiffError(
+            line, "the lines of the diff itself end in CR LF", text, "LF; only files may have CR LF"
+        )
     if text.startswith(b'"'):
         quoted = split_quoted(text)
         if quoted is not None and quoted[1][:1] in {b"", b"\t"}:
@@ -49,7 +51,7 @@ def line_name(text: bytes, line: int) -> bytes | None:
 
 
 def without_prefixes(old: bytes, new: bytes) -> bytes | None:
-    """The one path that two prefixed names stand for (`a/x` and `b/x`, or `x` twice); None when there is none."""
+    """The one path that two prefixed names stand for (`a/x` and `b/x`, or `x` twice), or None."""
     if old == new:
         return old
     rest = old.partition(b"/")[2]
@@ -91,5 +93,7 @@ def plain_path(old: bytes | None, new: bytes | None, line: int) -> bytes:
         return name.removeprefix(b"b/" if old is None else b"a/")
     path = without_prefixes(old, new)
     if path is None:
-        raise DiffError(line, "the names of `---` and `+++` differ", new, f"the path of {old[:80]!r}, or /dev/null")
+        raise DiffError(
+            line, "the names of `---` and `+++` differ", new, f"the path of {old[:80]!r}, or /dev/null"
+        )
     return path

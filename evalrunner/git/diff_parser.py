@@ -1,4 +1,4 @@
-"""Reads unified and git diffs, byte for byte, and refuses what does not say exactly what base and head are."""
+"""Reads unified and git diffs byte for byte; refuses what does not tell exactly what base and head are."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,6 +35,10 @@ _EXTENDED = re.compile(
 _BETWEEN = re.compile(rb"|diff -.*|Index: .*|=+|Only in .*", re.DOTALL)
 _SIGNS: dict[bytes, Literal[" ", "-", "+"]] = {b" ": " ", b"-": "-", b"+": "+", b"": " "}
 _BY_SECTION = (b"diff --cc ", b"diff --combined ", b"@@@ ")
+_EMPTY = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)  # git's ids of an empty file
 _CRLF = "the lines of the diff itself end in CR LF"
 
 
@@ -158,6 +162,8 @@ class _Reader:
             hunks=hunks,
             binary=binary,
         )
+        if not hunks and binary is None:
+            self.check_empty(file)
         check_file(file)
         return file
 
@@ -203,13 +209,22 @@ class _Reader:
     def check_names(self, old: bytes | None, new: bytes | None) -> None:
         """Reads `---` and `+++`, which must tell what the header tells."""
         for at, name, path in zip((self.at, self.at + 1), self.names(), (old, new), strict=True):
-            if name is None or path is None:
-                right = name is path
-            else:
-                right = is_name_of(name, path)
+            right = name is path if name is None or path is None else is_name_of(name, path)
             if not right:
-                allowed = "/dev/null, as the file is not there" if path is None else path.decode("utf-8", "replace")
+                allowed = (
+                    "/dev/null, as the file is not there" if path is None else path.decode("utf-8", "replace")
+                )
                 raise self.refusal("is not the name that the header of the file tells", allowed, at)
+
+    def check_empty(self, file: FileDiff) -> None:
+        """Refuses a section that was cut off before its content."""
+        told = file.change != "modified" or file.old_mode != file.new_mode
+        sha = file.old_sha if file.change == "deleted" else file.new_sha
+        is_one_side = file.change in {"added", "deleted"}
+        if sha is not None and not (is_one_side and any(empty.startswith(sha) for empty in _EMPTY)):
+            told = False
+        if not told:
+            raise self.refusal("the content of the file is missing", "hunks, or a binary patch", file.at - 1)
 
     def shas(self, facts: Facts) -> re.Match[bytes] | None:
         """The `index` line: the two blob ids and the mode."""
@@ -236,7 +251,9 @@ class _Reader:
             return mode, mode
         if told["old mode"][:3] != told["new mode"][:3]:
             raise self.refusal(
-                "a file turns into a link, or the like, by its mode", "a deletion and an addition", facts["new mode"][0]
+                "a file turns into a link, or the like, by its mode",
+                "a deletion and an addition",
+                facts["new mode"][0],
             )
         return told["old mode"], told["new mode"]
 
@@ -263,9 +280,12 @@ class _Reader:
         if found is None:
             crlf = header.endswith(b"@@\r")
             raise self.refusal(
-                _CRLF if crlf else "is no header of a hunk", f"@@ -LINE,COUNT +LINE,COUNT @@, up to {MAX_LINES}"
+                _CRLF if crlf else "is no header of a hunk",
+                f"@@ -LINE,COUNT +LINE,COUNT @@, up to {MAX_LINES}",
             )
-        old_start, old_count, new_start, new_count = (1 if each is None else int(each) for each in found.groups())
+        old_start, old_count, new_start, new_count = (
+            1 if each is None else int(each) for each in found.groups()
+        )
         if max(old_count, new_count) > MAX_LINES:
             raise self.refusal("counts too many lines", f"at most {MAX_LINES}")
         self.at += 1
@@ -293,7 +313,7 @@ class _Reader:
 
     def unended(self, lines: list[Line]) -> None:
         """Takes `\\ No newline at end of file`, in any language, for the line before it."""
-        if not lines or not lines[-1].ended:
-            raise self.refusal("no line stands before this")
+        if not lines or not lines[-1].ended or not lines[-1].text:
+            raise self.refusal("no line that can lack its newline stands before this")
         lines[-1] = replace(lines[-1], ended=False)
         self.at += 1

@@ -16,7 +16,7 @@ _DRIVE = re.compile(rb"[A-Za-z]:[\\/]")
 
 
 def split_quoted(text: bytes) -> tuple[bytes, bytes] | None:
-    """The path that a text starts with in C-style quotes, and what follows the quotes; None when none does."""
+    """The path that a text starts with in C-style quotes, and what follows; None when it starts with none."""
     found = _QUOTED.match(text)
     if found is None:
         return None
@@ -48,25 +48,19 @@ def unsafe(path: bytes) -> str | None:
     trailing dot or blank, `git~1`, a stream such as `.git::$INDEX_ALLOCATION`, characters that HFS+ ignores),
     and what is not one path (empty or `.` parts, NUL). A backslash is looked at as a separator as well.
     """
-    if not path:
-        return "is empty"
-    if b"\0" in path:
-        return "holds a NUL byte"
-    if path[:1] in {b"/", b"\\"} or _DRIVE.match(path):
-        return "is absolute"
-    if len(path) > MAX_PATH:
-        return f"is longer than {MAX_PATH} bytes"
-    for part in path.split(b"/"):
-        if len(part) > MAX_PART:
-            return f"has a part longer than {MAX_PART} bytes"
-        for piece in part.split(b"\\"):
-            if piece in {b"", b"."}:
-                return "has an empty part or a `.` part"
-            if piece == b"..":
-                return "has a `..` part"
-            if _is_dot_git(piece):
-                return "has a part that is, or can be taken for, `.git`"
-    return None
+    parts = path.split(b"/")
+    pieces = [piece for part in parts for piece in part.split(b"\\")]
+    checks = (
+        (not path, "is empty"),
+        (b"\0" in path, "holds a NUL byte"),
+        (path[:1] in {b"/", b"\\"} or _DRIVE.match(path), "is absolute"),
+        (len(path) > MAX_PATH, f"is longer than {MAX_PATH} bytes"),
+        (any(len(part) > MAX_PART for part in parts), f"has a part longer than {MAX_PART} bytes"),
+        (b"" in parts or b"." in parts, "has an empty part or a `.` part"),
+        (b".." in pieces, "has a `..` part"),
+        (any(map(_is_dot_git, pieces)), "has a part that is, or can be taken for, `.git`"),
+    )
+    return next((why for wrong, why in checks if wrong), None)
 
 
 def _is_dot_git(part: bytes) -> bool:

@@ -136,7 +136,7 @@ def _merged(path: bytes, sections: Sequence[FileDiff]) -> Blob:
                 raise DiffError(file.at, f"line {old} of {show_path(path)} is told in two ways")
         length = max(length, *(each.old_first + each.old_count - 1 for each in file.hunks), 0)
     content = b"".join(known.get(number, b"\n") for number in range(1, length + 1))
-    if content.count(b"\n") < length - 1 or any(not each.endswith(b"\n") for n, each in known.items() if n < length):
+    if any(number < length and not line.endswith(b"\n") for number, line in known.items()):
         raise DiffError(sections[-1].at, f"a line follows the end of {show_path(path)}")
     mode = next((each.old_mode for each in sections if each.old_mode != FILE), FILE)
     whole = first.change == "deleted" or any(_has_sha(content, each.old_sha) for each in sections)
@@ -177,14 +177,11 @@ def _applied(file: FileDiff, base: Mapping[bytes, Blob]) -> Blob:
         done = hunk.old_first - 1 + hunk.old_count
     new += old[done:]
     content = b"".join(new)
-    if any(not line.endswith(b"\n") for line in new[: _last_filled(new)]):
+    filled = [line for line in new if line]
+    if any(not line.endswith(b"\n") for line in filled[:-1]):
         raise DiffError(file.at, f"a line follows the end of {file.name}")
     whole = file.change == "added" or _has_sha(content, file.new_sha)
     return _checked(Blob(file.new_mode, content, whole), file)
-
-
-def _last_filled(lines: Sequence[bytes]) -> int:
-    return len(lines) - 1 if lines and lines[-1] else max(len(lines) - 2, 0)
 
 
 def _checked(blob: Blob, file: FileDiff) -> Blob:

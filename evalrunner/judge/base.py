@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from evalrunner.errors import Problem
-from evalrunner.model.seat import Bench, PlannedCall
+from evalrunner.model.seat import Bench, PlannedCall, Seat
 from evalrunner.records import Figures, Item, Judgement, Outcome
 from evalrunner.rubric import Rubric
 
@@ -15,6 +15,10 @@ class Judge(Protocol):
 
     def check(self, rubric: Rubric) -> list[Problem]:
         """What of the rubric this judge cannot go by; said before anything runs."""
+        ...
+
+    def check_panel(self, seats: Sequence[Seat]) -> list[Problem]:
+        """The seats that this judge cannot ask, or that it has nobody to ask; said before anything runs."""
         ...
 
     async def cycle(
@@ -54,3 +58,20 @@ class Judge(Protocol):
     def asked(self) -> Mapping[str, Any]:
         """The settings of this judge that change what is asked; part of the prompt fingerprint."""
         ...
+
+
+def unfit(judge: str, seats: Sequence[Seat], needed: type, fitting: str) -> list[Problem]:
+    """What is wrong with a panel for a judge that asks its seats.
+
+    Args:
+        judge: the judge's name.
+        needed: the protocol that every seat must follow.
+        fitting: what does, as one would write it.
+    """
+    if not seats:
+        return [Problem("panel", f"nobody sits in it, and judge {judge} asks a panel", None, "panel=OPTION")]
+    return [
+        Problem(f"panel.models.{place}", f"judge {judge} cannot ask it", seat.id, fitting)
+        for place, seat in enumerate(seats)
+        if not isinstance(seat, needed)
+    ]

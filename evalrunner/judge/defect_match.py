@@ -10,7 +10,7 @@ from evalrunner.component import Component
 from evalrunner.errors import InputError, Problem, show
 from evalrunner.judge.defect_report import blocks, reviewed
 from evalrunner.judge.review_rows import as_run, read_cases, read_findings
-from evalrunner.model.seat import Bench, PlannedCall
+from evalrunner.model.seat import Bench, PlannedCall, Seat
 from evalrunner.records import Figures, Item, Judgement, JudgementStatus, Metric, Outcome
 from evalrunner.rubric import Rubric
 from evalrunner.stats.intervals import Estimate
@@ -49,6 +49,10 @@ class DefectMatch(Component):
             rules_of(rubric)
         except InputError as error:
             return list(error.problems)
+        return []
+
+    def check_panel(self, seats: Sequence[Seat]) -> list[Problem]:
+        """Nothing: code judges, whoever sits there."""
         return []
 
     async def cycle(

@@ -7,7 +7,7 @@ from typing import Any
 from evalrunner.component import Component
 from evalrunner.errors import Problem, show
 from evalrunner.judge.rulings import MEANS, Batch, Call, Ruling, batches
-from evalrunner.model.seat import Bench, PlannedCall
+from evalrunner.model.seat import Bench, PlannedCall, Seat
 from evalrunner.records import Figures, Item, Judgement, Metric, Outcome
 from evalrunner.rubric import Rubric
 from evalrunner.stats.agreement import balanced_accuracy, cohen_kappa
@@ -40,6 +40,10 @@ class LabelMatch(Component):
             what = "must say what becomes of the findings of a failed call"
             problems.append(Problem(f"{where}.on_failed_call", what, show(failed), ", ".join(MEANS)))
         return problems
+
+    def check_panel(self, seats: Sequence[Seat]) -> list[Problem]:
+        """Nothing: code judges, whoever sits there."""
+        return []
 
     async def cycle(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from pydantic import Field
 
 from evalrunner.component import Component
 from evalrunner.errors import Problem
-from evalrunner.model.seat import Bench, PlannedCall
+from evalrunner.judge.base import unfit
+from evalrunner.model.seat import Bench, PlannedCall, RubricSeat, Seat
 from evalrunner.records import Figures, Item, Judgement, Outcome, SeatScores
 from evalrunner.rubric import Rubric
 from evalrunner.stats.panel import ChunkScore, seat_scores
@@ -39,6 +40,10 @@ class RubricPanel(Component):
         where = str(rubric.path or "rubric")
         return [Problem(where, "has no dimensions, and a panel scores on them", None, "rubric=OPTION")]
 
+    def check_panel(self, seats: Sequence[Seat]) -> list[Problem]:
+        """Whether there are seats, and all of them score on rubrics."""
+        return unfit(type(self).__name__, seats, RubricSeat, "LLMs, panel=rules")
+
     async def cycle(
         self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench
     ) -> list[Judgement]:
@@ -50,7 +55,7 @@ class RubricPanel(Component):
                 group.create_task(
                     seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
                 )
-                for place, seat in enumerate(bench.seats)
+                for place, seat in enumerate(_seats(bench))
                 for number, chunk in enumerate(chunks, start=1)
             ]
         return [task.result() for task in tasks]
@@ -100,7 +105,7 @@ class RubricPanel(Component):
         """Every seat on every chunk, each with its re-asks; seats that call no model plan nothing."""
         return [
             PlannedCall(seat.id, *bound, is_reask=ask > 0)
-            for seat in bench.seats
+            for seat in _seats(bench)
             for chunk in self.chunks(items)
             for ask, bound in enumerate(seat.planned(chunk, prompt=self.prompt, bench=bench))
         ]
@@ -124,3 +129,8 @@ class RubricPanel(Component):
 
 def _complete(judgement: Judgement) -> Mapping[str, Any] | None:
     return judgement.values if judgement.status == "scored" else None
+
+
+def _seats(bench: Bench) -> Sequence[RubricSeat]:
+    """The panel; `check_panel` has seen that its seats score on rubrics."""
+    return cast("Sequence[RubricSeat]", bench.seats)

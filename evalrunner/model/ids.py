@@ -12,7 +12,16 @@ from pathlib import Path
 from evalrunner.budget.pricing import canonical
 from evalrunner.errors import Problem, nearest, show
 
-__all__ = ["FORM", "canonical", "id_problem", "providers", "route", "split"]
+__all__ = [
+    "FORM",
+    "canonical",
+    "direct_route",
+    "id_problem",
+    "names_provider",
+    "providers",
+    "route",
+    "split",
+]
 
 NO_FOLDER = frozenset(
     {
@@ -69,10 +78,25 @@ def route(model: str, api_base: str | None = None) -> str:
     With an endpoint of the user's own, an id that starts with no known provider is the name of a model
     behind an OpenAI-compatible API: `llama3:8b` and `meta-llama/Llama-3-8B` keep their punctuation.
     """
-    provider, _ = split(model)
-    if api_base is not None and (provider is None or (providers() and provider not in providers())):
+    if api_base is not None and not names_provider(model):
         return f"openai/{model}"
     return canonical(model)
+
+
+def names_provider(model: str) -> bool:
+    """Whether an id starts with a provider that is known. Where none can be known, every first part is one."""
+    provider, _ = split(model)
+    return provider is not None and (not providers() or provider in providers())
+
+
+def direct_route(model: str) -> str:
+    """The id as the client of OpenAI-compatible endpoints wants it: behind `openai/` stands what it sends.
+
+    That is the id as written, since such endpoints have names like `anthropic/claude-opus-4-7` of their own;
+    only `openai:` or `openai/` before it is taken off.
+    """
+    provider, name = split(model)
+    return f"openai/{name if provider == 'openai' else model}"
 
 
 def id_problem(model: str, where: str, api_base: str | None = None) -> Problem | None:

@@ -9,13 +9,16 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalrunner.calls.request import CallFailed, CallReply, CallRequest
 from evalrunner.model.ids import split
 from evalrunner.model.keys import PLACEHOLDER, find_key, key_problem
 from evalrunner.receipt.jsontext import clean
 from evalrunner.records import Usage
+
+if TYPE_CHECKING:
+    from aiohttp import ClientSession
 
 _QUIET = r"Items? .* on TypedDict class .* using the `ReadOnly` qualifier"
 """What pydantic says of litellm's own types whenever litellm loads one more of its modules."""
@@ -70,13 +73,15 @@ class LitellmClient:
 
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ = environ
+        self._session: ClientSession | None = None
         self._known: dict[tuple[str, str], _Abilities] = {}
 
     async def send(self, request: CallRequest) -> CallReply:
         """The provider's reply.
 
-        The whole attempt is bounded by `request.timeout_s`, also when bytes keep trickling in. Parameters
-        that the model does not take are not sent, and are named in `dropped`.
+        The whole attempt is bounded by `request.timeout_s`, also when bytes keep trickling in; the reply by
+        MAX_REPLY_BYTES where litellm takes our session, which it does for the OpenAI format. Parameters that
+        the model does not take are not sent, and are named in `dropped`.
 
         Raises:
             CallFailed: for everything that can go wrong; the message holds no key.
@@ -86,13 +91,18 @@ class LitellmClient:
             raise CallFailed("auth", problem.what)
         key = find_key(request.route, request.api_base, request.key_env, self._environ)
         litellm = load()
+        from evalrunner.model.http_session import bound_replies, open_session
         from evalrunner.model.litellm_errors import failure
 
+        if self._session is None:
+            self._session = open_session(bound_replies)
         warnings.filterwarnings("ignore", _QUIET, UserWarning)
         try:
             able = self._abilities(request)
             async with asyncio.timeout(request.timeout_s):
-                response = await litellm.acompletion(**_arguments(request, able, key))
+                response = await litellm.acompletion(
+                    **_arguments(request, able, key), shared_session=self._session
+                )
             return _reply(response, able.dropped)
         except Exception as error:
             secret = None if key == PLACEHOLDER else key
@@ -100,12 +110,14 @@ class LitellmClient:
 
     async def close(self) -> None:
         """Closes litellm's pooled connections; a later `send` opens new ones."""
-        if not load.cache_info().currsize:
+        session, self._session = self._session, None
+        if session is None:
             return
         from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
         await close_litellm_async_clients()
         load().in_memory_llm_clients_cache.flush_cache()
+        await session.close()
         await asyncio.sleep(0)
 
     def _abilities(self, request: CallRequest) -> _Abilities:
@@ -169,9 +181,12 @@ def _arguments(request: CallRequest, able: _Abilities, key: str | None) -> dict[
 
 def _reply(response: Any, dropped: tuple[str, ...]) -> CallReply:
     choice = response.choices[0]
+    text, reason = choice.message.content or "", _finish(choice)
+    if not text and (refusal := getattr(choice.message, "refusal", None)):
+        text, reason = refusal, "refusal"
     return CallReply(
-        text=clean(choice.message.content or ""),
-        finish_reason=_finish(choice),
+        text=clean(text),
+        finish_reason=reason,
         usage=_usage(getattr(response, "usage", None)),
         answered_by=response.model or None,
         raw=json.loads(clean(json.dumps(response.model_dump(mode="json"), ensure_ascii=False))),

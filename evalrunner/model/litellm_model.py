@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
 from evalrunner.calls.request import CallRequest, Limits, Message, Slot
 from evalrunner.component import Component
-from evalrunner.errors import Problem, nearest
+from evalrunner.errors import Problem
 from evalrunner.model.asking import REASK, Asked, Parse, ask, correction_bytes
-from evalrunner.model.ids import id_problem, route
+from evalrunner.model.clients import ClientName, ready
+from evalrunner.model.comparison import Comparison, comparison_messages, read_said, said_schema
+from evalrunner.model.ids import direct_route, id_problem, names_provider, route
 from evalrunner.model.keys import key_problem
-from evalrunner.model.litellm_client import load, shared
 from evalrunner.model.panel_prompt import panel_messages
+from evalrunner.model.params import check_endpoint, check_params
 from evalrunner.model.reply import read_scores, scores_schema
 from evalrunner.model.seat import Bench, SeatKind
 from evalrunner.records import Item, Judgement, JudgementStatus
@@ -23,39 +24,6 @@ if TYPE_CHECKING:
     from evalrunner.calls.desk import Desk
 
 T = TypeVar("T")
-
-PARAMS = frozenset(
-    {
-        "extra_body",
-        "frequency_penalty",
-        "logit_bias",
-        "min_p",
-        "presence_penalty",
-        "reasoning_effort",
-        "repetition_penalty",
-        "safety_settings",
-        "stop",
-        "thinking",
-        "top_k",
-        "verbosity",
-    }
-)
-"""What `params` may hold: it changes what is asked, and nothing about where, how often or with which key."""
-
-BOUND = frozenset(
-    {
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "model",
-        "n",
-        "response_format",
-        "service_tier",
-        "stream",
-        "tools",
-    }
-)
-"""What `params.extra_body` must leave alone: the budget's bound and the reading of the reply stand on it."""
 
 _STATUS: Mapping[str, JudgementStatus] = {
     "answered": "scored",
@@ -70,7 +38,9 @@ class LitellmModel(Component):
 
     Attributes:
         id: `provider:name` or `provider/name`; any name when `api_base` is set. Stays as written in receipts.
-        client: what speaks to the provider.
+        client: what speaks to the provider: `litellm` knows all of them; `openai_compatible` is much lighter,
+            needs `api_base`, and sends the id as it stands (without `openai:`). None takes the latter where
+            `api_base` is set and the id names no provider.
         api_base: an endpoint of your own, http or https; it gets no key but the one in `api_key_env`.
         api_key_env: the environment variable that holds the key; None takes the provider's usual one.
         temperature: 0 to 2. top_p: above 0, up to 1. seed: any integer. None leaves them to the provider.
@@ -84,7 +54,7 @@ class LitellmModel(Component):
     """
 
     id: str
-    client: Literal["litellm"] = "litellm"
+    client: ClientName | None = None
     api_base: str | None = None
     api_key_env: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -102,35 +72,14 @@ class LitellmModel(Component):
     @field_validator("api_base")
     @classmethod
     def _endpoint(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            parts = urlsplit(value)
-        except ValueError as error:
-            raise ValueError(f"not an address: {error}") from None
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ValueError("an address such as http://127.0.0.1:8000/v1 is needed")
-        if parts.username is not None or parts.password is not None:
-            raise ValueError("credentials in an address are refused; name a variable in api_key_env")
+        if value is not None:
+            check_endpoint(value)
         return value
 
     @field_validator("params")
     @classmethod
     def _known_params(cls, value: dict[str, Any]) -> dict[str, Any]:
-        wrong = []
-        for name in value:
-            if name in cls.model_fields:
-                wrong.append(f"{name} is a key of the model itself")
-            elif name not in PARAMS:
-                meant = nearest(name, PARAMS)
-                wrong.append(f"{name} is not one of them" + (f" (did you mean {meant}?)" if meant else ""))
-        if wrong:
-            raise ValueError(f"{'; '.join(wrong)}; allowed: {', '.join(sorted(PARAMS))}")
-        body = value.get("extra_body", {})
-        if not isinstance(body, dict):
-            raise ValueError("extra_body is a mapping")
-        if touched := sorted(BOUND & body.keys()):
-            raise ValueError(f"extra_body must leave {', '.join(touched)} alone")
+        check_params(value, cls.model_fields)
         return value
 
     @model_validator(mode="after")
@@ -138,6 +87,8 @@ class LitellmModel(Component):
         problem = id_problem(self.id, "", self.api_base)
         if problem is not None:
             raise ValueError(str(problem))
+        if self.client == "openai_compatible" and self.api_base is None:
+            raise ValueError("client openai_compatible needs the address of its endpoint in api_base")
         return self
 
     @property
@@ -151,8 +102,17 @@ class LitellmModel(Component):
         return Limits(self.concurrency, self.requests_per_minute, self.tokens_per_minute)
 
     @property
+    def speaks(self) -> ClientName:
+        """What speaks to the provider: `client` where it is set, else what fits the id and the endpoint."""
+        if self.client is not None:
+            return self.client
+        own = self.api_base is not None and not names_provider(self.id)
+        return "openai_compatible" if own else "litellm"
+
+    @property
     def _route(self) -> str:
-        return route(self.id, self.api_base)
+        direct = self.speaks == "openai_compatible"
+        return direct_route(self.id) if direct else route(self.id, self.api_base)
 
     def call_params(self) -> dict[str, Any]:
         """The request's parameters that were set, besides max_tokens."""
@@ -193,9 +153,9 @@ class LitellmModel(Component):
             place = Slot(slot.purpose, slot.item, slot.run, slot.cycle, slot.chunk, number)
             return self.request(conversation, schema, place)
 
-        load()  # takes seconds, once; not at the expense of the first call's time limit
+        client = await ready(self.speaks)
         return await ask(
-            make, messages, parse, reasks=self.reasks, desk=desk, client=shared(), limits=self.limits
+            make, messages, parse, reasks=self.reasks, desk=desk, client=client, limits=self.limits
         )
 
     async def score(
@@ -214,25 +174,56 @@ class LitellmModel(Component):
             Slot("judge", cycle=cycle, chunk=chunk),
             bench.desk,
         )
-        detail: dict[str, Any] = {"asks": asked.asks}
-        if asked.dropped:
-            detail["dropped"] = list(asked.dropped)
-        if asked.value is not None:
-            detail["parse"] = asked.value.how
+        said = asked.value
         return Judgement(
             item_ids=tuple(item.id for item in items),
-            seat=self.id,
             place=place,
             cycle=cycle,
             chunk=chunk,
-            status=_STATUS[asked.status],
-            values=asked.value.values if asked.value is not None else {},
-            evidence=asked.value.improvements if asked.value is not None else (),
-            detail=detail,
+            values={} if said is None else said.values,
+            evidence=() if said is None else said.improvements,
+            detail=_detail(asked) | ({} if said is None else {"parse": said.how}),
             error=asked.error,
-            answered_by=asked.answered_by,
-            spend=asked.spend,
+            **self._answer(asked),
         )
+
+    async def compare(
+        self, comparison: Comparison, *, place: int, cycle: int, prompt: str, bench: Bench
+    ) -> Judgement:
+        """Says with the prompt template of that name whether a change is correct; see `VerdictSeat`.
+
+        Raises:
+            InputError: the template is missing or wrong.
+        """
+        asked = await self.ask(
+            comparison_messages(bench.prompts, prompt, comparison),
+            said_schema(comparison.classes),
+            partial(read_said, classes=comparison.classes),
+            Slot("diff_verdict", item=comparison.item, run=comparison.run, cycle=cycle),
+            bench.desk,
+        )
+        said = asked.value
+        detail = {"run": comparison.run, **_detail(asked)}
+        if said is not None:
+            detail |= {"parse": said.how, "class": said.kind, "reason": said.reason}
+        return Judgement(
+            item_ids=(comparison.item,),
+            place=place,
+            cycle=cycle,
+            label=None if said is None else said.verdict,
+            detail=detail,
+            error=None if asked.error is None else f"{comparison.item}, run {comparison.run}: {asked.error}",
+            **self._answer(asked),
+        )
+
+    def _answer(self, asked: Asked[Any]) -> dict[str, Any]:
+        """The fields of a judgement that say who answered, whether, and at what cost."""
+        return {
+            "seat": self.id,
+            "status": _STATUS[asked.status],
+            "answered_by": asked.answered_by,
+            "spend": asked.spend,
+        }
 
     def planned(self, items: Sequence[Item], *, prompt: str, bench: Bench) -> list[tuple[int, int, int]]:
         """What scoring the items may take at worst; see `worst_case`.
@@ -242,6 +233,17 @@ class LitellmModel(Component):
         """
         messages = panel_messages(bench.prompts, prompt, bench.rubric, items)
         return self.worst_case(messages, scores_schema(bench.rubric))
+
+    def planned_comparison(
+        self, comparison: Comparison, *, prompt: str, bench: Bench
+    ) -> list[tuple[int, int, int]]:
+        """What comparing may take at worst; see `worst_case`.
+
+        Raises:
+            InputError: the template is missing or wrong.
+        """
+        messages = comparison_messages(bench.prompts, prompt, comparison)
+        return self.worst_case(messages, said_schema(comparison.classes))
 
     def worst_case(
         self, messages: Sequence[Message], schema: Mapping[str, Any] | None
@@ -256,7 +258,7 @@ class LitellmModel(Component):
 
     def described(self) -> dict[str, Any]:
         """The seat as configured, JSON-ready; what was left to its default None is left out."""
-        return self.model_dump(mode="json", exclude_none=True)
+        return self.model_dump(mode="json", exclude_none=True) | {"client": self.speaks}
 
     def asked(self) -> dict[str, Any]:
         """The call parameters that change what is asked: no endpoint, no key, no limits."""
@@ -272,3 +274,8 @@ class LitellmModel(Component):
         """Whether the key is there: names the variable that is missing."""
         problem = key_problem(self.id, self._route, self.api_base, self.api_key_env, environ)
         return [] if problem is None else [problem]
+
+
+def _detail(asked: Asked[Any]) -> dict[str, Any]:
+    """What is kept of how an answer was got."""
+    return {"asks": asked.asks} | ({"dropped": list(asked.dropped)} if asked.dropped else {})

@@ -11,6 +11,7 @@ from evalrunner.rubric import Rubric
 
 if TYPE_CHECKING:
     from evalrunner.calls.desk import Desk
+    from evalrunner.model.comparison import Comparison
     from evalrunner.model.prompts import Prompts
 
 SeatKind = Literal["llm", "heuristic", "program"]
@@ -86,7 +87,15 @@ class Speaker(Protocol):
 
 @runtime_checkable
 class Seat(Speaker, Protocol):
-    """One place in a panel. An LLM with a prompt fills it, or rules, or a program."""
+    """One place in a panel. An LLM with a prompt fills it, or rules, or a program.
+
+    What a seat can be asked is one of the protocols below, or several; each judge says which it needs.
+    """
+
+
+@runtime_checkable
+class RubricSeat(Seat, Protocol):
+    """A seat that scores items on a rubric."""
 
     async def score(
         self, items: Sequence[Item], *, place: int, cycle: int, chunk: int, prompt: str, bench: Bench
@@ -102,4 +111,25 @@ class Seat(Speaker, Protocol):
 
         Each is (UTF-8 bytes of prompt, messages, most tokens of reply). A seat that calls nothing gives [].
         """
+        ...
+
+
+@runtime_checkable
+class VerdictSeat(Seat, Protocol):
+    """A seat that says whether one change does what another one does."""
+
+    async def compare(
+        self, comparison: "Comparison", *, place: int, cycle: int, prompt: str, bench: Bench
+    ) -> Judgement:
+        """A judgement labelled `correct` or `defect`; `prompt` as for `RubricSeat.score`.
+
+        Its detail holds `run`, and with a label `class` (None for correct) and `reason`. Never raises for
+        what a model or provider does: that is a Judgement whose status says it.
+        """
+        ...
+
+    def planned_comparison(
+        self, comparison: "Comparison", *, prompt: str, bench: Bench
+    ) -> list[tuple[int, int, int]]:
+        """The calls that comparing may take, as in `RubricSeat.planned`."""
         ...

@@ -215,6 +215,7 @@ def _row(judgement: Judgement) -> dict[str, Any]:
         name: value
         for name, value in (
             ("label", judgement.label),
+            ("evidence", list(judgement.evidence) or None),
             ("error", judgement.error),
             ("answered_by", judgement.answered_by),
         )

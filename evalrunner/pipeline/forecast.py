@@ -57,7 +57,8 @@ def forecast(session: Session, items: Sequence[Item]) -> Forecast:
     planned: list[tuple[PlannedCall, int]] = []
     if items:
         planned += [(call, config.runs) for call in config.subject.planned(items, bench)]
-        planned += [(call, cycles) for call in config.judge.planned(items, bench)]
+        outcomes = 1 if config.subject.judged_itself else config.runs
+        planned += [(call, cycles * outcomes) for call in config.judge.planned(items, bench)]
     models = []
     for model in dict.fromkeys(call.model for call, _ in planned):
         own = [(call, times) for call, times in planned if call.model == model]

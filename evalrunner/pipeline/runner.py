@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ from evalrunner.pipeline.via import Piped, Via
 from evalrunner.receipt.schema import Receipt
 from evalrunner.records import Decision, Figures, Item, Judgement, Outcome, Spend
 from evalrunner.rubric import Rubric
+from evalrunner.subject.base import Checked
+from evalrunner.subject.unknown import UnknownSubject
 
 
 @dataclass
@@ -114,6 +116,11 @@ def preflight(session: Session) -> None:
     heuristic = [speaker.id for speaker in _asked(session) if speaker.kind == "heuristic"]
     if heuristic:
         session.warn(f"{', '.join(heuristic)} is a rule-based judge: no LLM speaks for it")
+    unpriced = session.ledger.block()["unknown_models"]
+    if unpriced:
+        capped = session.config.budget.cap_usd is not None
+        cap = "; the cap does not hold for them" if capped else ""
+        session.warn(f"no price is known of {', '.join(unpriced)}: the cost stays unknown{cap}")
 
 
 def check(session: Session) -> None:
@@ -132,6 +139,16 @@ def check(session: Session) -> None:
         raise ConfigError(problems)
     session.prompts.sources([*config.subject.prompts(), *config.judge.prompts()])
     session.ledger.check([seat.id for seat in _asked(session) if seat.kind == "llm"])
+
+
+def check_subject(session: Session) -> None:
+    """Whether the subject can run here: what it needs besides keys.
+
+    Raises:
+        EvalrunnerError: something is missing.
+    """
+    if isinstance(session.config.subject, Checked):
+        session.config.subject.check_installed()
 
 
 def missing_keys(session: Session, environ: Mapping[str, str]) -> list[Problem]:
@@ -181,6 +198,8 @@ async def produce(session: Session, piped: Piped) -> Piped:
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(runs(item)) for item in piped.items]
+    except BaseExceptionGroup as several:
+        raise _first(several) from several
     finally:
         await desk.close()
     described = dict(config.subject.described())
@@ -188,6 +207,14 @@ async def produce(session: Session, piped: Piped) -> Piped:
         update={"subject": described, "subject_sha8": subject_sha8(described), "runs": config.runs}
     )
     return Piped(piped.items, [outcome for task in tasks for outcome in task.result()], via)
+
+
+def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    """What went wrong first: a crash or a wrong input is told as itself, not as a group of one."""
+    error: BaseException = several
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _run(session: Session, item: Item, run: int, bench: Bench) -> Outcome:
@@ -283,7 +310,7 @@ def _finish(
 
 def _composed(config: RunConfig, via: Via) -> dict[str, Any]:
     """What it takes to compose the subject again, besides what it says of itself."""
-    if config.subject.judged_itself:
+    if config.subject.judged_itself or isinstance(config.subject, UnknownSubject):
         return {}
     models = [dict(speaker.described()) for speaker in config.subject.models() if speaker.kind == "llm"]
     runs = via.runs or config.runs
@@ -324,6 +351,7 @@ def _selection(via: Via) -> dict[str, Any] | None:
 def run(session: Session) -> Finished:
     """The three stages in one process."""
     preflight(session)
+    check_subject(session)
     piped = select(session)
     return run_async(_produce_and_judge(session, piped))
 
@@ -335,24 +363,28 @@ async def _produce_and_judge(session: Session, piped: Piped) -> Finished:
 def run_produce(session: Session, piped: Piped) -> Piped:
     """The second stage by itself."""
     preflight(session)
+    check_subject(session)
     return run_async(produce(session, piped))
 
 
 def run_judge(session: Session, piped: Piped) -> Finished:
-    """The third stage by itself.
+    """The third stage by itself. Outcomes that nobody claims are those of an unknown subject.
 
     Raises:
         InputError: the records were produced by another subject than the configured one, which the receipt
             would show.
     """
+    via = piped.via
+    if piped.outcomes and via.subject is None and not session.config.subject.judged_itself:
+        session.config = replace(session.config, subject=UnknownSubject())
     preflight(session)
-    configured = subject_sha8(config := dict(session.config.subject.described()))
-    if piped.via.subject_sha8 not in {None, configured}:
+    configured = dict(session.config.subject.described())
+    if via.subject_sha8 not in {None, subject_sha8(configured)}:
         raise InputError(
             Problem(
                 "subject",
                 "the records were produced by another subject than the configured one",
-                f"{show(piped.via.subject)} in the records, {show(config)} configured",
+                f"{show(via.subject)} in the records, {show(configured)} configured",
                 "the subject=... that produce was given",
             )
         )

@@ -212,6 +212,7 @@ class JudgementRow(_Part):
     status: str
     values: dict[str, Number] = Field(default_factory=dict)
     label: str | None = None
+    evidence: list[str] | None = None
     error: str | None = None
     answered_by: str | None = None
 

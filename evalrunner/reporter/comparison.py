@@ -37,20 +37,22 @@ def print_comparison(comparison: Comparison, baseline: Mapping[str, Any], stream
     for change in comparison.changes:
         table.add_row(
             Text(plain(change.name)),
-            _figure(change.baseline),
-            _figure(change.now),
-            _delta(change.delta),
+            figure(change.baseline),
+            figure(change.now),
+            signed(change.delta),
             _mark(change),
             style="red" if change.regressed else None,
         )
     console.print(table)
 
 
-def _figure(value: Fraction | None) -> str:
+def figure(value: Fraction | None) -> str:
+    """A figure with three decimals; a dash where a side has none."""
     return "-" if value is None else shown(value, places=3)
 
 
-def _delta(value: Fraction | None) -> str:
+def signed(value: Fraction | None) -> str:
+    """A delta with its sign; a drop never reads as none."""
     if value is None:
         return "-"
     return ("+" if value > 0 else "") + shown(value, 0, places=3)

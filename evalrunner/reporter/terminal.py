@@ -1,14 +1,15 @@
 """The receipt for a person at a terminal: verdict first, then the figures that led to it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pydantic import Field
 
-from evalrunner.component import Component
-from evalrunner.reporter.base import Report
+from evalrunner.reporter.base import FiledReporter, Report
+from evalrunner.reporter.batches import batch_lines, has_batches
+from evalrunner.reporter.review import case_lines, defect_lines, unmatched_lines
 from evalrunner.reporter.text import plain
 from evalrunner.stats.rounding import shown
 
@@ -19,19 +20,33 @@ if TYPE_CHECKING:
 STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}
 
 
-class TerminalReporter(Component):
-    """Verdict, dimensions or metrics, improvements, errors, spend.
+class TerminalReporter(FiledReporter):
+    """Verdict, dimensions or metrics, improvements, errors, spend; of code reviews what was found and missed.
 
     Attributes:
         improvements: how many improvements are listed.
         errors: how many errors are listed.
+        defects: how many expected defects are listed, each with the finding that covered it.
+        unmatched: how many findings that matched no defect are listed.
+        explain: the id of a case, or of a judge batch, that is shown in full instead of these lists.
     """
 
     improvements: int = Field(default=5, ge=0)
     errors: int = Field(default=5, ge=0)
+    defects: int = Field(default=10, ge=0)
+    unmatched: int = Field(default=10, ge=0)
+    explain: str | None = Field(default=None, min_length=1)
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Plain text where the stream is no terminal or NO_COLOR is set; never wider than the terminal."""
+        """Plain text where the stream is no terminal or NO_COLOR is set; never wider than the terminal.
+
+        Where there is a comparison, it is shown instead of the receipt.
+        """
+        if report.against is not None:
+            from evalrunner.reporter.comparison import print_comparison
+
+            print_comparison(report.against.comparison, report.against.baseline, stream)
+            return
         console = console_on(stream)
         receipt = report.receipt
         _verdict(console, receipt)
@@ -39,10 +54,28 @@ class TerminalReporter(Component):
             console.print(_dimensions(receipt))
         if receipt.get("metrics"):
             console.print(_metrics(receipt["metrics"]))
+        if receipt.get("groups"):
+            console.print(_groups(receipt["groups"], list(receipt["metrics"])))
+        if self.explain is None:
+            self._lists(console, receipt)
+        else:
+            _explained(console, receipt, self.explain)
+        console.print(_footer(receipt, report.kept), style="dim", markup=False, highlight=False)
+
+    def _lists(self, console: "Console", receipt: Mapping[str, Any]) -> None:
+        _listed(console, "Defects", defect_lines(receipt), self.defects)
+        _listed(console, "Findings that match no defect", unmatched_lines(receipt), self.unmatched)
         _listed(console, "Improvements", [plain(each) for each in receipt["improvements"]], self.improvements)
         problems = [f"{plain(each['modelId'])}: {plain(each['error'])}" for each in receipt["errors"]]
         _listed(console, "Errors", problems, self.errors)
-        console.print(_footer(receipt, report.kept), style="dim", markup=False, highlight=False)
+
+
+def _explained(console: "Console", receipt: Mapping[str, Any], case: str) -> None:
+    from rich.text import Text
+
+    lines = batch_lines if has_batches(receipt) else case_lines
+    for text, style in lines(receipt, case):
+        console.print(Text(text, style=style))
 
 
 def console_on(stream: TextIO) -> "Console":
@@ -110,6 +143,26 @@ def _metrics(metrics: Mapping[str, Any]) -> "Table":
         value = "undefined" if metric["value"] is None else f"{metric['value']:.3f}"
         table.add_row(name, value, interval, str(metric["n"]))
     return table
+
+
+def _groups(groups: Mapping[str, Any], names: Sequence[str]) -> "Table":
+    """A line a cell, with each metric and, in brackets, what it stands on."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("group")
+    for name in names:
+        table.add_column(name.replace("_", " "), justify="right")
+    for group, cells in groups.items():
+        for cell, metrics in cells.items():
+            figures = [_brief(metrics[name]) if name in metrics else "" for name in names]
+            table.add_row(Text(f"{group} {plain(cell)}"), *figures)
+    return table
+
+
+def _brief(metric: Mapping[str, Any]) -> str:
+    return "-" if metric["value"] is None else f"{metric['value']:.2f} ({metric['n']})"
 
 
 def _listed(console: "Console", title: str, lines: list[str], limit: int) -> None:

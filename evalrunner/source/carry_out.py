@@ -6,7 +6,7 @@ from typing import Any
 
 from evalrunner.errors import InputError, Problem, SourceFailedError, nearest, show
 from evalrunner.records import Item, Selection, selection_key
-from evalrunner.source.engine import literal, name
+from evalrunner.source.engine import literal, name, run
 from evalrunner.source.rows import BLANK, SHOWN, Refusals, RowRefused
 from evalrunner.source.strata import allocate
 from evalrunner.source.table import Table
@@ -33,12 +33,14 @@ def take(table: Table, selection: Selection, prefix: str | None) -> list[Item]:
         if table.kind.sieve is None:
             return _one_by_one(table, selection, prefix)
         return _sieved(table, table.kind.sieve, selection, prefix)
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
     except (duckdb.ParserException, duckdb.BinderException):
         raise  # our own SQL is wrong, not the table
     except duckdb.Error as error:
         raise table.failed(error) from error
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of ^C in a short query
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _one_by_one(table: Table, selection: Selection, prefix: str | None) -> list[Item]:
@@ -102,9 +104,10 @@ def _sieved(
     keep = "true"
     if prefix is not None and table.kind.slug is not None:
         keep = f"coalesce(starts_with({name(table.kind.slug)}, {literal(prefix)}), false)"
-    table.con.execute(
+    run(
+        table.con,
         f"CREATE OR REPLACE TABLE {SCAN} AS SELECT _id AS id, _suspect AS suspect,"
-        f" {keep} AS keep, {_stratum(table, field)} AS stratum FROM ({rows})"
+        f" {keep} AS keep, {_stratum(table, field)} AS stratum FROM ({rows})",
     )
     refusals = Refusals(table.where)
     _settle(table, refusals)
@@ -116,7 +119,7 @@ def _sieved(
     [(total, with_value, last)] = table.con.execute(end).fetchall()
     table.check_end(total, last)
     _check_stratum(table, field, rows=total, values=with_value > 0)
-    table.con.execute(f"CREATE OR REPLACE TABLE {CHOSEN} AS {_chosen_sql(table, selection)}")
+    run(table.con, f"CREATE OR REPLACE TABLE {CHOSEN} AS {_chosen_sql(table, selection)}")
     return _fetch(table)
 
 

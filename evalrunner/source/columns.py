@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalrunner.errors import EvalrunnerError, InputError, Problem, SourceFailedError, nearest
-from evalrunner.source.engine import first_line, literal, name
+from evalrunner.source.engine import first_line, literal, name, run
 from evalrunner.source.jsontext import read_trusted
 from evalrunner.source.rows import FieldType, RowKind, RowRefused
 from evalrunner.source.table import Reread, Table
@@ -109,9 +109,7 @@ class Columns(Table):
     def _rows(
         self, where: str = "", values: Sequence[Any] = ()
     ) -> Iterator[tuple[int, Mapping[str, Any] | RowRefused]]:
-        self.con.execute(
-            f"SELECT {_NUMBER}, {self._data()} FROM ({self.numbered}) {where} ORDER BY 1", list(values)
-        )
+        run(self.con, f"SELECT {_NUMBER}, {self._data()} FROM ({self.numbered}) {where} ORDER BY 1", values)
         while batch := self.con.fetchmany(1000):
             for number, data in batch:
                 yield number, self._decode(data)
@@ -145,7 +143,7 @@ class Query(Columns):
 
     def __init__(self, con: "duckdb.DuckDBPyConnection", kind: RowKind, query: str, where: str) -> None:
         kept = "memory.main.source_rows"
-        con.execute(f"CREATE OR REPLACE TABLE {kept} AS SELECT * FROM (\n{query}\n)")
+        run(con, f"CREATE OR REPLACE TABLE {kept} AS SELECT * FROM (\n{query}\n)")
         self.number = ("rowid", kept)
         super().__init__(con, kind, kept, where)
 

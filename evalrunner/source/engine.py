@@ -1,10 +1,11 @@
 """The DuckDB that reads and samples files: bounded in memory, without network, spilling to its own folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -37,9 +38,24 @@ def engine() -> Iterator["DuckDBPyConnection"]:
         )
         try:
             con.execute("SET TimeZone = 'UTC'")
+            con.execute("SET enable_progress_bar = false")  # it goes to stdout where no script is running
             yield con
         finally:
             con.close()
+
+
+def run(con: "DuckDBPyConnection", query: str, values: Sequence[Any] = ()) -> None:
+    """Executes a query that may take long, so that ^C stops it at once; rows are fetched from `con` as ever.
+
+    DuckDB itself looks for signals only between its tasks, which can be seconds.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(con.execute, query, list(values))
+        try:
+            done.result()
+        except KeyboardInterrupt:
+            con.interrupt()
+            raise
 
 
 def literal(text: str) -> str:

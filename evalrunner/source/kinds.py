@@ -3,10 +3,11 @@
 from typing import Final
 
 from evalrunner.errors import nearest
+from evalrunner.source.cases import JUDGE_CASES, REVIEW_CASES
 from evalrunner.source.rows import RowKind
 from evalrunner.source.takes import TAKES
 
-ROW_KINDS: Final[dict[str, RowKind]] = {TAKES.name: TAKES}
+ROW_KINDS: Final[dict[str, RowKind]] = {each.name: each for each in (TAKES, REVIEW_CASES, JUDGE_CASES)}
 """Name -> kind."""
 
 

@@ -110,13 +110,19 @@ def reading(path: Path, wait_s: float) -> "Iterator[DuckDBPyConnection]":
         connection.close()
 
 
+def _quiet(connection: "DuckDBPyConnection") -> "DuckDBPyConnection":
+    """The connection without DuckDB's progress bar, which it may draw on stdout."""
+    connection.execute("set enable_progress_bar = false")
+    return connection
+
+
 def _connect(path: Path, *, read_only: bool, wait_s: float) -> "DuckDBPyConnection":
     import duckdb
 
     deadline = time.monotonic() + min(wait_s, _STRANGER_S)
     while True:
         try:  # absolute, since DuckDB gives names such as `:memory:` and `md:...` a meaning of their own
-            return duckdb.connect(str(path.absolute()), read_only=read_only)
+            return _quiet(duckdb.connect(str(path.absolute()), read_only=read_only))
         except duckdb.IOException as error:
             if "lock on file" not in str(error):
                 raise
@@ -138,7 +144,9 @@ def _create(path: Path) -> None:
     draft = beside(path, ".new")
     for left in (draft, beside(draft, ".wal")):
         left.unlink(missing_ok=True)
-    connection = duckdb.connect(str(draft.absolute()), config={"default_block_size": _BLOCK_BYTES})
+    connection = _quiet(
+        duckdb.connect(str(draft.absolute()), config={"default_block_size": _BLOCK_BYTES})
+    )
     try:
         migrate(connection, path)
         connection.execute("checkpoint")

@@ -1,5 +1,6 @@
 """Questions to an open store. Lists read narrow columns; a receipt is fetched only when it is asked for."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -43,6 +44,26 @@ class TrendRow:
     models: tuple[str, ...]
     judge_kind: str | None
     n_items: int
+
+
+@dataclass(frozen=True)
+class CellRow:
+    """One cell of a rollup in one line of a trend.
+
+    Attributes:
+        row: the line.
+        cell: such as `python`, or `s x sonnet`.
+        value: of the headline metric in this cell; None where there was nothing to count.
+        n: how many trials it stands on.
+        ci_low, ci_high: its 95 % interval.
+    """
+
+    row: TrendRow
+    cell: str
+    value: float | None
+    n: int
+    ci_low: float | None
+    ci_high: float | None
 
 
 @dataclass(frozen=True)
@@ -123,6 +144,36 @@ class Reader:
             [*given.values(), limit],
         )
         return [_trend_row(row) for row in rows]
+
+    def cells(self, rows: Sequence[TrendRow], group: str) -> list[CellRow]:
+        """The headline metric of each cell of a group, of those rows that have it: by cell, then as given."""
+        figures = self._groups(rows, f'$.groups."{group}"')
+        found = [
+            CellRow(
+                row,
+                cell,
+                metric.get("value"),
+                metric.get("n", 0),
+                metric.get("ci_low"),
+                metric.get("ci_high"),
+            )
+            for row in rows
+            for cell, metrics in (figures.get(row.run_id) or {}).items()
+            if (metric := metrics.get(row.metric)) is not None
+        ]
+        return sorted(found, key=lambda each: each.cell)
+
+    def groups(self, rows: Sequence[TrendRow]) -> list[str]:
+        """The groups that the receipts of these rows have, in alphabetical order."""
+        return sorted({name for groups in self._groups(rows, "$.groups").values() for name in groups or {}})
+
+    def _groups(self, rows: Sequence[TrendRow], path: str) -> dict[str, Any]:
+        """A part of each row's receipt, by run id."""
+        found = self._rows(
+            "select run_id, json_extract(receipt_json, ?) from attempts where list_contains(?, run_id)",
+            [path, [row.run_id for row in rows]],
+        )
+        return {run_id: json.loads(text) for run_id, text in found if text is not None}
 
     def by_id(self, number: int) -> Kept | None:
         """The receipt of this id, as trend shows it."""

@@ -36,3 +36,16 @@ class Subject(Protocol):
     def models(self) -> Sequence[Speaker]:
         """The models that the subject asks, and rules that answer in the place of one; none for programs."""
         ...
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A subject that knows, before anything runs, when it could not."""
+
+    def check_installed(self) -> None:
+        """Looks for what it needs.
+
+        Raises:
+            EvalrunnerError: something is missing; says what to do.
+        """
+        ...

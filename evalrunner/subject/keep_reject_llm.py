@@ -15,6 +15,7 @@ from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, PlannedCall, Speaker
 from evalrunner.receipt.jsontext import readable_json
 from evalrunner.records import Item, Outcome, OutcomeStatus
+from evalrunner.subject.gateway import in_turn
 from evalrunner.subject.keep_reject import (
     described,
     ids_of,
@@ -35,6 +36,8 @@ _STATUS: Mapping[str, OutcomeStatus] = {
 class KeepRejectLlm(Component):
     """An LLM under test: the whole batch stands in one prompt, and one answer must cover it.
 
+    Calls at one gateway never overlap, not even those of other processes, unless `concurrency` was raised.
+
     Attributes:
         model: the LLM; `--model ID`.
         prompt: the prompt template, in prompts/, that it is asked with.
@@ -48,14 +51,17 @@ class KeepRejectLlm(Component):
     async def produce(self, item: Item, run: int, bench: Bench) -> Outcome:
         """The verdicts of one call, re-asks included. A reply that is not complete and valid is no answer."""
         ids = ids_of(item.payload)
-        start = monotonic()
-        asked = await self.model.ask(
-            messages(bench.prompts, self.prompt, item.payload),
-            verdicts_schema(ids),
-            partial(read_verdicts, ids=ids),
-            Slot("keep_reject", item=item.id, run=run),
-            bench.desk,
-        )
+        asking = messages(bench.prompts, self.prompt, item.payload)
+        async with in_turn(self.model, bench):
+            start = monotonic()
+            asked = await self.model.ask(
+                asking,
+                verdicts_schema(ids),
+                partial(read_verdicts, ids=ids),
+                Slot("keep_reject", item=item.id, run=run),
+                bench.desk,
+            )
+            took = monotonic() - start
         detail: dict[str, Any] = {"asks": asked.asks}
         if asked.answered_by is not None:
             detail["answered_by"] = asked.answered_by
@@ -65,12 +71,12 @@ class KeepRejectLlm(Component):
             item,
             run,
             seat=self.model.id,
-            status=_STATUS[asked.status],
+            status="timeout" if asked.failure == "timeout" else _STATUS[asked.status],
             verdicts=asked.value,
             error=asked.error,
             detail=detail,
             spend=asked.spend,
-            duration_s=monotonic() - start,
+            duration_s=took,
         )
 
     def described(self) -> Mapping[str, Any]:

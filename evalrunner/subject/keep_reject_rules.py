@@ -1,6 +1,6 @@
 """Rules that answer KEEP or REJECT from a finding's place and words: deterministic, free, without a key."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from evalrunner.model.seat import Bench, PlannedCall, SeatKind, Speaker
 from evalrunner.records import Item, Outcome
 from evalrunner.stats.review import normal_path
 from evalrunner.subject.keep_reject import Verdict, Verdicts, Word, described, outcome, question
-from evalrunner.subject.keep_reject_words import shared
+from evalrunner.subject.keep_reject_words import guarded, shared
 
 RULES_ID = "keep-reject-rules-v1"
 """Stands in receipts. Goes up whenever a rule changes: figures of two versions are not comparable."""
@@ -27,6 +27,7 @@ GAP = 2
 """So many lines on either side of a gap, where lines were only removed, count as changed."""
 
 _SHOWN = 3
+_LONGEST = 80
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,12 @@ class Changed:
     Attributes:
         hunks: first and last line of each hunk.
         blocks: its changed lines.
+        shown: the text of every line that the diff shows of it.
     """
 
     hunks: tuple[tuple[int, int], ...]
     blocks: tuple[Block, ...]
+    shown: tuple[str, ...] = ()
 
 
 class KeepRejectRules(Component):
@@ -146,7 +149,7 @@ def weigh(line: int | None, claim: str, file: Changed | None) -> tuple[Word, str
     """KEEP or REJECT, and why.
 
     Kept is a finding whose line is changed and of whose claim a telling word stands in the changed lines
-    around it.
+    around it, unless it misses a test that the diff shows.
 
     Args:
         line: None keeps to the words, over all changed lines of the file.
@@ -157,27 +160,38 @@ def weigh(line: int | None, claim: str, file: Changed | None) -> tuple[Word, str
         return "REJECT", "the diff does not touch this file"
     if not file.blocks:
         return "REJECT", "no line of this file is changed"
-    if line is None:
-        return _by_words(claim, "the finding names no line", [text for _, text in _all(file.blocks)])
+    away = None if line is None else _away(line, file)
+    if away is not None:
+        return "REJECT", away
+    test = guarded(claim, file.shown)
+    if test is not None:
+        return "REJECT", f"it misses a test that is there: {test[:_LONGEST]}"
+    return _by_words(line, claim, file.blocks)
+
+
+def _away(line: int, file: Changed) -> str | None:
+    """Why a line is no place of the change; None where it is one."""
     if not any(first <= line <= last for first, last in file.hunks):
-        return "REJECT", f"line {line} lies outside the changed hunks ({_ranges(file.hunks)})"
+        return f"line {line} lies outside the changed hunks ({_ranges(file.hunks)})"
     nearest = min(file.blocks, key=lambda block: block.distance(line))
-    if nearest.distance(line):
-        there = _ranges([(nearest.first, nearest.last)])
-        return "REJECT", f"line {line} is unchanged; the nearest change is at {there}"
-    place = f"line {line} stands beside removed lines" if nearest.gap else f"line {line} is changed"
-    return _by_words(claim, place, [text for at, text in _all(file.blocks) if abs(at - line) <= REACH])
+    if not nearest.distance(line):
+        return None
+    return f"line {line} is unchanged; the nearest change is at {_ranges([(nearest.first, nearest.last)])}"
 
 
-def _by_words(claim: str, place: str, lines: Sequence[str]) -> tuple[Word, str]:
-    words = shared(claim, lines)
+def _by_words(line: int | None, claim: str, blocks: Sequence[Block]) -> tuple[Word, str]:
+    """Whether the changed lines around a place hold a telling word of the claim."""
+    changed_lines = [each for block in blocks for each in block.lines]
+    if line is None:
+        place = "the finding names no line"
+    elif any(block.gap and not block.distance(line) for block in blocks):
+        place = f"line {line} stands beside removed lines"
+    else:
+        place = f"line {line} is changed"
+    words = shared(claim, [text for at, text in changed_lines if line is None or abs(at - line) <= REACH])
     if not words:
         return "REJECT", f"{place}, but no telling word of the claim stands in the changed lines"
     return "KEEP", f"{place}, and the changed lines hold {', '.join(words[:_SHOWN])}"
-
-
-def _all(blocks: Iterable[Block]) -> list[tuple[int, str]]:
-    return [each for block in blocks for each in block.lines]
 
 
 def _ranges(pairs: Sequence[tuple[int, int]]) -> str:
@@ -189,7 +203,9 @@ def _ranges(pairs: Sequence[tuple[int, int]]) -> str:
 def changed(file: FileDiff) -> Changed:
     """The hunks and changed lines of a file."""
     deleted = file.change == "deleted"
-    hunks, blocks = [], []
+    hunks: list[tuple[int, int]] = []
+    blocks: list[Block] = []
+    shown: list[str] = []
     for hunk in file.hunks:
         first, count = (hunk.old_first, hunk.old_count) if deleted else (hunk.new_first, hunk.new_count)
         hunks.append((first, first + max(count, 1) - 1))
@@ -198,6 +214,8 @@ def changed(file: FileDiff) -> Changed:
         come: list[str] = []
         for line in hunk.lines:
             text = line.text.decode("utf-8", "replace")
+            if line.sign == " " or (line.sign == "-") == deleted:
+                shown.append(text)
             if line.sign == " ":
                 blocks += _block(at - len(come), gone, come)
                 gone, come = [], []
@@ -208,7 +226,7 @@ def changed(file: FileDiff) -> Changed:
             else:
                 gone.append(text)
         blocks += _block(at - len(come), gone, come)
-    return Changed(tuple(hunks), tuple(blocks))
+    return Changed(tuple(hunks), tuple(blocks), tuple(shown))
 
 
 def _block(start: int, gone: Sequence[str], come: Sequence[str]) -> list[Block]:

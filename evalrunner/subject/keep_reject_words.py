@@ -1,4 +1,4 @@
-"""Which words of a claim stand in a line of code: names, their parts, and plain words, roughly stemmed."""
+"""What of a claim stands in lines of code: its words, roughly stemmed, and the test that it misses."""
 
 import re
 from collections.abc import Iterable
@@ -62,3 +62,27 @@ def shared(claim: str, lines: Iterable[str]) -> list[str]:
     there = {cut for line in lines for cut in telling(line)}
     words = [word for cut, word in telling(claim).items() if cut in there]
     return list(dict.fromkeys(words))
+
+
+_UNGUARDED = re.compile(
+    r"\b(?:may|can|might|could) be (?:none|null|nil|undefined|empty|missing|zero)\b"
+    r"|\b(?:not|never) (?:checked|handled|guarded|tested|validated)\b|\bunchecked\b|\bon an? empty\b",
+    re.IGNORECASE,
+)
+_GUARD = (
+    r"\b{name}\b *(?:is|===?|!==?|is not) *(?:None|NULL|null|nil|nullptr|undefined|0\b|\"\"|'')"
+    r"|\bnot {name}\b|! ?{name}\b|\bif \(?{name}\)? *[:{{]|\blen\({name}\) *[>=!]"
+    r"|\b{name}\.(?:is_empty|isEmpty|empty)\("
+)
+
+
+def guarded(claim: str, lines: Iterable[str]) -> str | None:
+    """The line that tests what the claim says is not tested; None where it says no such thing, or none does.
+
+    `if x is None`, `x == NULL`, `if not x`, `if (!x)`, `len(x) > 0` and the like test x.
+    """
+    if _UNGUARDED.search(claim) is None:
+        return None
+    names = [word for word in dict.fromkeys(_TOKEN.findall(claim)) if stem(word) not in COMMON]
+    tests = [re.compile(_GUARD.format(name=re.escape(name))) for name in names if len(name) > 1]
+    return next((line.strip() for line in lines if any(test.search(line) for test in tests)), None)

@@ -55,7 +55,7 @@ from evalrunner.config.tree import RegressConfig, ReplayConfig, RunConfig, Trend
         (["source=null"], "source", "needs the name of an option (found None)"),
         (["hydra/launcher=slurm"], "hydra/launcher", "no such option (found 'slurm')"),
         (["hydra/launcher=jobli"], "hydra/launcher", "did you mean 'joblib'?"),
-        (["reporter=[terminal,jsn]"], "reporter", "no such option (found 'jsn'); allowed: json, terminal"),
+        (["reporter=[terminal,jsn]"], "reporter", "no such option (found 'jsn'); allowed: github, json,"),
         (["sources/x=db"], "sources/x", "no such group"),
         # what Hydra would take for something else
         (

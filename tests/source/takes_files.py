@@ -11,10 +11,10 @@ import duckdb
 
 from evalrunner.records import Item, Selection
 from evalrunner.source.carry_out import take
+from evalrunner.source.columns import Parquet
 from evalrunner.source.csvfile import CsvFile
 from evalrunner.source.engine import engine, literal, name
 from evalrunner.source.jsonlines import JsonLines
-from evalrunner.source.columns import Parquet
 from evalrunner.source.takes import TAKES
 
 ALL = Selection(order="source", sampler="all")
@@ -64,9 +64,9 @@ def relation(con: duckdb.DuckDBPyConnection, rows: Sequence[Mapping[str, Any]], 
     typed = {**dict.fromkeys(names, "VARCHAR"), "weight": "DOUBLE", **types}
     columns = ", ".join(f"{name(each)} {typed[each]}" for each in names)
     con.execute(f"CREATE TABLE takes ({columns})")
-    for each in rows:
-        values = [each.get(column) for column in names]
-        con.execute(f"INSERT INTO takes VALUES ({', '.join('?' * len(names))})", values)
+    values = [each.get(column) for each in rows for column in names]
+    places = ", ".join([f"({', '.join('?' * len(names))})"] * len(rows))
+    con.execute(f"INSERT INTO takes VALUES {places}", values)
 
 
 def parquet(path: Path, rows: Sequence[Mapping[str, Any]], **types: str) -> Path:

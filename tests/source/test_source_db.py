@@ -138,5 +138,6 @@ def test_without_a_file_and_without_a_url_no_database_is_named(monkeypatch):
     monkeypatch.delenv("DATABASE_URL", raising=False)
     assert DbSource().location() is None
     assert refused(DbSource()) == (
-        "source.path: no database is named; allowed: a DuckDB file, or DATABASE_URL in the environment for PostgreSQL"
+        "source.path: no database is named; allowed: a DuckDB file, or DATABASE_URL in the environment"
+        " for PostgreSQL"
     )

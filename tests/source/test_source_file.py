@@ -1,6 +1,8 @@
 """The source `file`: paths, formats, the prefix, and what its YAML says."""
 
 import os
+import subprocess
+import sys
 
 import duckdb
 import pytest
@@ -155,8 +157,8 @@ def test_a_column_that_is_null_throughout_is_one_stratum(tmp_path):
     path = tmp_path / "t.parquet"
     with duckdb.connect() as con:
         con.execute(
-            "COPY (SELECT 'id' || i AS id, 'p' AS page_slug, 'bet' AS kind, 'h' AS holder, 0 AS weight, 'c' AS claim,"
-            f" NULL AS topic FROM range(5) r(i)) TO '{path}'"
+            "COPY (SELECT 'id' || i AS id, 'p' AS page_slug, 'bet' AS kind, 'h' AS holder, 0 AS weight,"
+            f" 'c' AS claim, NULL AS topic FROM range(5) r(i)) TO '{path}'"
         )
     selection = Selection(order="sha256", sampler="stratified", seed=0, limit=2, stratify="topic")
     assert len(FileSource(path=str(path)).take(selection)) == 2
@@ -171,8 +173,17 @@ def test_fields_are_checked(fields):
 
 
 def test_a_typo_in_rows_is_told():
-    with pytest.raises(ValidationError, match="one of these kinds: takes.*did you mean 'takes'"):
+    with pytest.raises(ValidationError, match=r"one of these kinds: takes.*did you mean 'takes'"):
         FileSource(path="x", rows="taks")
+
+
+def test_duckdb_draws_no_progress_bar_on_stdout():
+    code = (
+        "from evalrunner.source.engine import engine\n"
+        "with engine() as con:\n"
+        "    print(con.execute(\"SELECT current_setting('enable_progress_bar')\").fetchone())"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "(False,)\n"
 
 
 def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
@@ -183,3 +194,16 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path, monkeypatch):
     with pytest.raises(EvalrunnerError):
         FileSource(path=str(jsonl(tmp_path / "t.jsonl", [{}]))).take(ALL)
     assert list(spill.iterdir()) == []
+
+
+def test_an_interrupt_ends_a_long_query_at_once():
+    code = (
+        "import os, signal, threading\n"
+        "from evalrunner.source.engine import engine, run\n"
+        "with engine() as con:\n"
+        "    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
+        "    query = \"SELECT count(*) FROM range(100_000_000_000) AS a(i) WHERE sha256(i::VARCHAR) < '0'\"\n"
+        "    try: run(con, query)\n"
+        "    except KeyboardInterrupt: print('interrupted')\n"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True, timeout=60) == "interrupted\n"

@@ -66,8 +66,9 @@ def server(tmp_path_factory):
             url = f"postgresql://tester:secret@/postgres?host={folder}"
             with psycopg.connect(url) as con:
                 con.execute(
-                    "CREATE TABLE takes (id text, page_slug text, kind text, holder text, weight double precision,"
-                    " since_date date, claim text, page_text text, labels jsonb, note varchar(20))"
+                    "CREATE TABLE takes (id text, page_slug text, kind text, holder text,"
+                    " weight double precision, since_date date, claim text, page_text text,"
+                    " labels jsonb, note varchar(20))"
                 )
                 for each in ROWS:
                     values = {
@@ -150,7 +151,7 @@ def test_a_query_that_gives_nothing_gives_no_items(url):
     ],
 )
 def test_a_query_that_cannot_run_is_bad_input(url, query, said):
-    with pytest.raises(InputError, match="source.query: ") as error:
+    with pytest.raises(InputError, match=r"source\.query: ") as error:
         DbSource(query=query).take(ALL)
     assert said in str(error.value)
     assert len(DbSource().take(ALL)) == 3

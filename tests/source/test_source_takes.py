@@ -33,8 +33,8 @@ def test_the_text_is_labelled_lines_in_a_fixed_order():
         }
     )
     assert item.text == (
-        "id: t1\npage: people/ada\nkind: take\nholder: people/ada\nweight: 0.8\nsince: 2024-03\nsource: a note\n"
-        "claim: Tests\n  pay\n  off.\npage text: Ada tests.\n  She likes it."
+        "id: t1\npage: people/ada\nkind: take\nholder: people/ada\nweight: 0.8\nsince: 2024-03\n"
+        "source: a note\nclaim: Tests\n  pay\n  off.\npage text: Ada tests.\n  She likes it."
     )
 
 

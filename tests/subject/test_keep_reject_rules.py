@@ -15,7 +15,7 @@ from evalrunner.records import Item
 from evalrunner.rubric import read_rubric
 from evalrunner.subject.base import Subject
 from evalrunner.subject.keep_reject_rules import RULES_ID, KeepRejectRules, judged
-from evalrunner.subject.keep_reject_words import shared, telling
+from evalrunner.subject.keep_reject_words import guarded, shared, telling
 
 DIFF = """\
 diff --git a/shop/cart.py b/shop/cart.py
@@ -65,7 +65,7 @@ new file mode 100644
 +    text.parse().unwrap()
 +}
 +
-+
++// text.is_empty() is refused elsewhere
 +
 +
 +
@@ -100,6 +100,14 @@ VERDICTS = [
     ("gone.js", 3, "Importers of retries break", "REJECT", "outside the changed hunks (lines 1-2)"),
     ("fresh.rs", 2, "unwrap panics when the port is no number", "KEEP", "changed lines hold unwrap, port"),
     ("fresh.rs", 9, "unwrap panics when the port is no number", "REJECT", "no telling word"),
+    (CART, 42, "The sku may be None, as entry is not checked", "KEEP", "beside removed lines"),
+    (
+        "fresh.rs",
+        2,
+        "text may be empty, and parse fails",
+        "REJECT",
+        "a test that is there: // text.is_empty()",
+    ),
     ("run.sh", 1, "The script is not executable", "REJECT", "no line of this file is changed"),
 ]
 
@@ -116,7 +124,29 @@ def test_place_and_words_decide_and_the_reason_names_them(
 def test_these_verdicts_are_those_of_this_version() -> None:
     """Whoever changes a verdict above gives the rules a new id: receipts of two versions do not compare."""
     kept = "".join("K" if verdict == "KEEP" else "R" for *_, verdict, _ in VERDICTS)
-    assert (RULES_ID, kept) == ("keep-reject-rules-v1", "KKRRRRKKRRKRKKKRKRR")
+    assert (RULES_ID, kept) == ("keep-reject-rules-v1", "KKRRRRKKRRKRKKKRKRKRR")
+
+
+@pytest.mark.parametrize(
+    ("claim", "line", "test"),
+    [
+        ("user may be None", "if user is None:", True),
+        ("User may be None", "if user is None:", False),
+        ("the result of find is not checked", "if find == NULL)", True),
+        ("rows could be empty", "if not rows:", True),
+        ("rows could be empty", "if (!rows)", True),
+        ("rows could be empty", "if len(rows) > 0 {", True),
+        ("rows could be empty", "if rows:", True),
+        ("rows could be empty", "for row in rows:", False),
+        ("rows are slow", "if not rows:", False),
+        ("x may be null", "if (x === null)", False),
+        ("it may be null", "if (it === null)", False),
+    ],
+)
+def test_a_claim_that_misses_a_test_is_held_against_the_lines_that_are_shown(
+    claim: str, line: str, test: bool
+) -> None:
+    assert guarded(claim, ["other", f"  {line}"]) == (line if test else None)
 
 
 def test_names_count_whole_and_in_parts_and_endings_do_not_matter() -> None:

@@ -1,0 +1,55 @@
+"""A receipt by whatever name a person has for it: a file, a run folder, a run id, or an id of the store."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalrunner.commands.output import say
+from evalrunner.config.jobs import RECEIPT
+from evalrunner.errors import InputError, Problem
+from evalrunner.receipt.files import loads, read_receipt
+from evalrunner.receipt.schema import Receipt
+from evalrunner.store.base import Store
+
+
+def found(names: Sequence[str], store: Store) -> list[Receipt]:
+    """The receipts of these names, in order; what is doubtful about them is said on stderr.
+
+    Raises:
+        InputError: names that are no receipt's; all of them, with what was looked for.
+    """
+    receipts: list[Receipt] = []
+    problems: list[Problem] = []
+    for name in names:
+        try:
+            receipt, doubts = _file(name) or _stored(name, store)
+        except InputError as error:
+            problems += error.problems
+            continue
+        for line in doubts:
+            say(f"warning: {line}")
+        receipts.append(receipt)
+    if problems:
+        raise InputError(problems)
+    return receipts
+
+
+def _file(name: str) -> tuple[Receipt, list[str]] | None:
+    path = Path(name)
+    if path.is_dir():
+        return read_receipt(path / RECEIPT)
+    return read_receipt(path) if path.is_file() else None
+
+
+def _stored(name: str, store: Store) -> tuple[Receipt, list[str]]:
+    with store.reading(say) as reader:
+        kept = reader.by_id(int(name)) if name.isdecimal() else reader.by_run(name)
+    if kept is None:
+        raise InputError(
+            Problem(
+                name,
+                "is no receipt that can be found",
+                None,
+                "a receipt file, a run folder, a run id, or an id that trend shows",
+            )
+        )
+    return loads(kept.text, f"receipt {kept.id} of the store")

@@ -1,0 +1,60 @@
+"""`evalrunner list`: config groups and options, one line on each, and where it comes from."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from evalrunner.commands.arguments import Arguments
+from evalrunner.errors import InputError, Problem, UsageError, nearest
+from evalrunner.paths import data_root, user_folder
+from evalrunner.reporter.text import plain
+
+NOT_GROUPS = ("hydra",)
+
+
+def main(tokens: Sequence[str]) -> int:
+    """Lists all groups, or the options of one."""
+    arguments = Arguments("list")
+    arguments.add_argument("group", nargs="?", help="only this group")
+    wanted = arguments.read(tokens).group
+    groups = options()
+    if wanted is not None and wanted not in groups:
+        raise UsageError(Problem("list", "no such group", wanted, ", ".join(groups), nearest(wanted, groups)))
+    shown = groups if wanted is None else {wanted: groups[wanted]}
+    wide = max((len(name) for names in shown.values() for name in names), default=0)
+    for group, names in shown.items():
+        sys.stdout.write(f"{group}\n")
+        for name, (path, origin) in names.items():
+            sys.stdout.write(f"  {name:<{wide}}  {origin:<7}  {summary(path)}\n")
+    return 0
+
+
+def options() -> dict[str, dict[str, tuple[Path, str]]]:
+    """group -> option -> (file, where from), sorted. An option of the user's hides a packaged one."""
+    found: dict[str, dict[str, tuple[Path, str]]] = {}
+    for folder, origin in ((data_root() / "conf", "package"), (user_folder("conf"), "yours")):
+        if folder is None:
+            continue
+        for path in sorted(folder.rglob("*.yaml")):
+            group = path.parent.relative_to(folder).as_posix()
+            if group == "." or group.split("/")[0] in NOT_GROUPS:
+                continue
+            options = found.setdefault(group, {})
+            shadows = origin == "yours" and path.stem in options
+            options[path.stem] = (path, "shadows" if shadows else origin)
+    return {group: dict(sorted(names.items())) for group, names in sorted(found.items())}
+
+
+def summary(path: Path) -> str:
+    """The first comment of an option's file that says something; editors' and Hydra's own lines aside."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(Problem(str(path), f"cannot be read: {error}")) from None
+    for line in lines:
+        if not line.startswith("#"):
+            break
+        text = line.lstrip("# ").strip()
+        if text and not text.startswith(("@package", "yaml-language-server")):
+            return plain(text)
+    return ""

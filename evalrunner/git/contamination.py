@@ -1,0 +1,332 @@
+"""Asserts on the objects themselves that an agent could not know, and did not fetch, what landed.
+
+Before the agent nothing of the squash commit may be there: neither it, nor its tree, nor any blob that it
+brought. Afterwards the commit must still not be there, and nothing that was fetched. A blob or a tree of it may
+be: a good small fix is often byte-identical, and agents commit. Such objects are recorded, and flagged where
+the candidate itself lacks them.
+
+The agent's git directory is not trusted. Objects are looked at through an empty repository of ours that borrows
+nothing but the folder of objects; configuration is read as a file. So no setting of the agent's can act.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from evalrunner.git.run import GitError, git
+from evalrunner.git.sealed import ALLOWED_CONFIG, BRANCH, Vault
+
+TIMEOUT_S = 300.0
+SHOWN = 10
+"""So many objects are named in a flag."""
+
+_REMOTE = re.compile(r"(remote|url|include|includeif)\..*|extensions\.partialclone", re.DOTALL)
+_LOOSE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
+_TWO_HEX = re.compile(r"[0-9a-f]{2}")
+
+
+@dataclass
+class Checks:
+    """What was looked at, and what it says.
+
+    Attributes:
+        hits: each makes the sample contaminated.
+        flags: each is for a person to look at.
+        record: everything that it takes to repeat the checks: JSON-ready.
+        objects: the list whose digest stands in the record, one `ID TYPE` a line.
+    """
+
+    hits: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    record: dict[str, Any] = field(default_factory=dict)
+    objects: bytes = b""
+
+    def attempt(self, name: str, check: Callable[[], None]) -> None:
+        """Runs a check. One that cannot run is a hit."""
+        try:
+            check()
+        except (GitError, OSError, ValueError) as error:
+            self.hits.append(f"the check of {name} could not run: {' '.join(str(error).split())}")
+
+
+def before(vault: Vault, path: Path, lens: Path) -> Checks:
+    """Looks at a freshly sealed repository; any hit means that its agent must not be started.
+
+    Args:
+        path: its worktree.
+        lens: where a repository of ours is made to look through.
+    """
+    checks = Checks()
+    store = _Store(lens, path / ".git" / "objects", vault)
+
+    def refs() -> None:
+        found = git(path, "rev-list", "--all").decode().split()
+        checks.record["rev-list --all"] = found
+        if found != [vault.parent_sha]:
+            checks.hits.append(f"rev-list --all gives {len(found)} commits, not the parent alone")
+
+    def contents() -> None:
+        commits = store.listed(checks)
+        there = store.landed(checks)
+        if there:
+            checks.hits.append(f"objects that landed are in the repository: {_some(there)}")
+        if list(commits) != [vault.parent_sha]:
+            checks.hits.append(f"{len(commits)} commits are in the repository, not the parent alone")
+
+    def files() -> None:
+        folder = path / ".git"
+        checks.hits += _git_dir(checks, folder, vault, packs=None)
+        names = (
+            "packed-refs",
+            "FETCH_HEAD",
+            "ORIG_HEAD",
+            "logs",
+            "hooks",
+            "branches",
+            "modules",
+            "worktrees",
+        )
+        checks.hits += [f"the git directory holds {name}" for name in names if os.path.lexists(folder / name)]
+        if others := sorted(set(_config(folder / "config", vault)) - ALLOWED_CONFIG):
+            checks.hits.append(f"the git directory is configured with {', '.join(others)}")
+        heads = sorted(each.name for each in (folder / "refs").rglob("*") if not each.is_dir())
+        if heads != [BRANCH]:
+            checks.hits.append(f"there are other refs than {BRANCH}: {', '.join(heads)}")
+
+    checks.attempt("the objects", contents)
+    checks.attempt("the refs", refs)
+    checks.attempt("the git directory", files)
+    return checks
+
+
+def after(
+    vault: Vault, path: Path, lens: Path, earlier: Checks, candidate: set[str], elsewhere: Sequence[Path] = ()
+) -> Checks:
+    """Looks at the repository after its agent has ended.
+
+    Args:
+        path: its worktree.
+        lens: as in `before`.
+        earlier: what `before` said.
+        candidate: the ids of the candidate's own tree, subtrees and blobs.
+        elsewhere: other folders that hold what the agent wrote: git directories that the harvest took out of
+            the worktree, a home folder.
+    """
+    checks = Checks()
+    folder = path / ".git"
+    store = _Store(lens, folder / "objects", vault)
+
+    def git_dir() -> None:
+        checks.hits += _git_dir(checks, folder, vault, earlier.record["packs"])
+
+    def contents() -> None:
+        commits = store.listed(checks)
+        if stray := _stray(commits, vault.parent_sha):
+            checks.hits.append(f"commits that do not descend from the parent: {_some(stray)}")
+        there = store.landed(checks)
+        if vault.squash_sha in there:
+            checks.hits.append(f"the squash commit {vault.squash_sha} is in the repository")
+        strange = [oid for oid in there if oid != vault.squash_sha and oid not in candidate]
+        if strange:
+            checks.flags.append(
+                f"objects that landed are in the repository but not in the candidate: {_some(strange)}"
+            )
+
+    def others() -> None:
+        own = folder / "objects"
+        for number, (root, other) in enumerate(_stores([path, *elsewhere], own)):
+            name = os.path.relpath(other, root)
+            if problem := _borrows(other):
+                checks.hits.append(f"a second store of objects, {name}, {problem}")
+                continue
+            second = _Store(lens.with_name(f"{lens.name}-{number}"), other, vault)
+            there = second.there([vault.squash_sha, *vault.introduced_trees, *vault.introduced])
+            if vault.squash_sha in there:
+                checks.hits.append(f"the squash commit is in a second store of objects, {name}")
+            checks.flags.append(
+                f"there is a second store of objects, {name}"
+                + (f", with {_some(there)} of what landed" if there else "")
+            )
+
+    checks.attempt("the git directory", git_dir)
+    if _real_folder(folder) and _real_folder(store.objects) and _borrows(store.objects) is None:
+        checks.attempt("the objects", contents)
+    checks.attempt("other stores of objects", others)
+    return checks
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+    return ", ".join(ids[:SHOWN]) + more
+
+
+@dataclass(frozen=True)
+class _Store:
+    """A folder of objects, seen through a repository of ours."""
+
+    lens: Path
+    objects: Path
+    vault: Vault
+
+    def git(self, *arguments: str, stdin: bytes = b"") -> bytes:
+        if not self.lens.exists():
+            self.lens.mkdir(parents=True)
+            length = "sha256" if len(self.vault.parent_sha) == 64 else "sha1"
+            git(self.lens, "init", "--quiet", "--bare", "--template=", f"--object-format={length}", ".")
+        env = {
+            "GIT_DIR": str(self.lens.resolve()),
+            "GIT_OBJECT_DIRECTORY": str(self.objects.absolute()),
+            "GIT_NO_LAZY_FETCH": "1",
+        }
+        return git(self.lens, *arguments, stdin=stdin, env=env, timeout_s=TIMEOUT_S)
+
+    def listed(self, checks: Checks) -> dict[str, list[str]]:
+        """Records the list of all objects, reachable or not; returns each commit's parents."""
+        checks.objects = self.git(
+            "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"
+        )
+        lines = checks.objects.decode("ascii").splitlines()
+        checks.record["objects"] = len(lines)
+        checks.record["objects_sha256"] = sha256(checks.objects).hexdigest()
+        commits = [line.split()[0] for line in lines if line.endswith(" commit")]
+        checks.record["commits"] = commits
+        return self._parents(commits)
+
+    def _parents(self, commits: Sequence[str]) -> dict[str, list[str]]:
+        data = self.git("cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in commits).encode())
+        parents: dict[str, list[str]] = {}
+        at = 0
+        for sha in commits:
+            end = data.index(b"\n", at)
+            size = int(data[at:end].split()[2])
+            header = data[end + 1 : end + 1 + size].partition(b"\n\n")[0]
+            parents[sha] = [line[7:].decode() for line in header.split(b"\n") if line.startswith(b"parent ")]
+            at = end + 1 + size + 1
+        return parents
+
+    def landed(self, checks: Checks) -> list[str]:
+        """Looks for everything that landed, records each result, and returns what is there."""
+        vault = self.vault
+        looked = [vault.squash_sha, *vault.introduced_trees, *vault.introduced]
+        there = self.there(looked)
+        checks.record["cat-file -e"] = {oid: 0 if oid in there else 1 for oid in looked}
+        return there
+
+    def there(self, ids: Iterable[str]) -> list[str]:
+        """Which of the objects can be read here."""
+        return [oid for oid in ids if self._has(oid)]
+
+    def _has(self, oid: str) -> bool:
+        try:
+            self.git("cat-file", "-e", oid)
+        except GitError as error:
+            if error.returncode != 1:
+                raise
+            return False
+        return True
+
+
+def _stray(commits: Mapping[str, Sequence[str]], root: str) -> list[str]:
+    """The commits that are neither the root nor descend from it alone."""
+    good = {root} & commits.keys()
+    waiting = set(commits) - good
+    while grown := {
+        sha for sha in waiting if commits[sha] and all(parent in good for parent in commits[sha])
+    }:
+        good |= grown
+        waiting -= grown
+    return sorted(waiting) + ([] if root in commits else [f"{root} (the parent itself is gone)"])
+
+
+def _git_dir(checks: Checks, folder: Path, vault: Vault, packs: Sequence[str] | None) -> list[str]:
+    """What a git directory says of having got objects from elsewhere; `packs` are those it had before."""
+    if not _real_folder(folder) or not _real_folder(folder / "objects"):
+        return ["the git directory was replaced by something else"]
+    hits = [f"the store of objects {problem}"] if (problem := _borrows(folder / "objects")) else []
+    found = sorted(
+        each.name for each in (folder / "objects" / "pack").glob("*") if each.suffix in {".pack", ".promisor"}
+    )
+    checks.record["packs"] = found
+    if packs is not None and (new := sorted(set(found) - set(packs))):
+        hits.append(f"there are packs that were not there before: {', '.join(new)}")
+    configs = [
+        folder / "config",
+        folder / "config.worktree",
+        *folder.glob("worktrees/*/config.worktree"),
+        *folder.glob("modules/**/config"),
+    ]
+    keys = [key for file in configs if os.path.lexists(file) for key in _config(file, vault)]
+    checks.record["config"] = sorted(set(keys))
+    if remotes := sorted({key for key in keys if _REMOTE.fullmatch(key)}):
+        hits.append(f"the git directory is configured with {', '.join(remotes)}")
+    hits += [
+        f"the git directory holds {name}"
+        for name in ("remotes", "branches")
+        if (folder / name).is_dir() and any((folder / name).iterdir())
+    ]
+    refs = folder / "refs" / "remotes"
+    if refs.is_dir() and any(not each.is_dir() for each in refs.rglob("*")):
+        hits.append("there are refs of a remote")
+    fetched = folder / "FETCH_HEAD"
+    if os.path.lexists(fetched):
+        if _regular(fetched) and not fetched.stat().st_size:
+            checks.flags.append("a fetch was tried, and got nothing (FETCH_HEAD is empty)")
+        else:
+            hits.append("something was fetched (FETCH_HEAD)")
+    shallow = folder / "shallow"
+    lines = shallow.read_text(encoding="ascii").split() if _regular(shallow) else []
+    if os.path.lexists(shallow) and (not _regular(shallow) or set(lines) - {vault.parent_sha}):
+        hits.append("the history is cut at another commit than the parent")
+    return hits
+
+
+def _borrows(objects: Path) -> str | None:
+    """Why a store of objects is not all its own, as a clause."""
+    for name in ("alternates", "http-alternates"):
+        if os.path.lexists(objects / "info" / name):
+            return f"borrows from another one ({name})"
+    for folder, folders, files in os.walk(objects):
+        for name in (*folders, *files):
+            mode = os.lstat(os.path.join(folder, name)).st_mode  # noqa: PTH118
+            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+                return f"holds what is no file: {name}"
+    return None
+
+
+def _stores(roots: Sequence[Path], own: Path) -> list[tuple[Path, Path]]:
+    """Every folder that git could use as a store of objects, besides the known one, with the root it is below."""
+    found: set[tuple[Path, Path]] = set()
+    for root in roots:
+        for folder, folders, files in os.walk(root):
+            here = Path(folder)
+            if here == own:
+                folders.clear()
+                continue
+            if any(name.endswith(".pack") for name in files):
+                found.add((root, here.parent if here.name == "pack" else here))
+            if _TWO_HEX.fullmatch(here.name) and any(map(_LOOSE.fullmatch, files)):
+                found.add((root, here.parent))
+    return sorted(found)
+
+
+def _config(file: Path, vault: Vault) -> list[str]:
+    """The keys of a configuration file. Reading it runs nothing, and includes are not followed."""
+    if not _regular(file):
+        raise OSError(f"{file.name} is no file")
+    out = git(
+        vault.path, "config", "--no-includes", "--file", str(file.absolute()), "--name-only", "--null", "--list"
+    )  # fmt: skip
+    return [key for key in out.decode("utf-8", "replace").split("\0") if key]
+
+
+def _real_folder(path: Path) -> bool:
+    return os.path.lexists(path) and stat.S_ISDIR(path.lstat().st_mode)
+
+
+def _regular(path: Path) -> bool:
+    return os.path.lexists(path) and stat.S_ISREG(path.lstat().st_mode)

@@ -1,0 +1,158 @@
+"""Temporary folders that do not outlive us: not after an exception or Ctrl-C, nor, for long, after a kill.
+
+All folders of a process lie in one private folder of its own, beside a file on which it holds a lock. What a
+killed process left is known by its lock being free, and the next process removes it.
+"""
+
+import atexit
+import fcntl
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import threading
+from pathlib import Path
+
+from evalrunner.errors import EvalrunnerError, Problem
+
+_TRIES = 3
+"""How often a folder is removed in which something may still be writing."""
+
+
+def shelf() -> Path:
+    """The folder that holds the scratch folders of this user's processes."""
+    return Path(tempfile.gettempdir()) / f"evalrunner-{os.getuid()}"
+
+
+class Scratch:
+    """The private folder of this process.
+
+    Attributes:
+        path: where it is.
+    """
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        _sweep(shelf())
+        self._lock, self.path = _claim(shelf())
+        atexit.register(self.remove)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is there, and this process's own: a forked child has to make another."""
+        return self._lock >= 0 and self._process == os.getpid()
+
+    def folder(self, name: str) -> Path:
+        """A new empty folder. The name is for people who look at it."""
+        return Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.path))
+
+    def remove(self) -> None:
+        """Removes it with all that it holds. Happens by itself when the process ends."""
+        if not self.usable:
+            return
+        atexit.unregister(self.remove)
+        _give_up(self.path, self._lock)
+        self._lock = -1
+
+
+_guard = threading.Lock()
+_own: list[Scratch] = []
+
+
+def scratch() -> Scratch:
+    """The scratch folder of this process, made when it is first asked for.
+
+    Raises:
+        EvalrunnerError: the temporary folder cannot be used, or is somebody else's.
+    """
+    with _guard:
+        if not _own or not _own[-1].usable:
+            try:
+                _own[:] = [Scratch()]
+            except OSError as error:
+                raise EvalrunnerError(
+                    Problem(str(shelf()), f"cannot be used for temporary files: {error.strerror}")
+                ) from error
+        return _own[-1]
+
+
+def discard(path: Path) -> None:
+    """Removes a folder with all that it holds, even where permissions were taken away; follows no links."""
+    for _ in range(_TRIES):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            if not path.exists():
+                return
+        except OSError:
+            _allow(path)
+        else:
+            return
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _allow(path: Path) -> None:
+    """Gives us back every right on a folder and those in it."""
+    for folder, names, _ in os.walk(path):
+        for each in (folder, *(os.path.join(folder, name) for name in names)):  # noqa: PTH118 - os.walk's own
+            try:
+                if not os.path.islink(each):  # noqa: PTH114
+                    os.chmod(each, stat.S_IRWXU)  # noqa: PTH101
+            except OSError:
+                continue
+
+
+def _claim(parent: Path) -> tuple[int, Path]:
+    """A new folder with the descriptor of its lock."""
+    while True:
+        _make_private(parent)
+        path = parent / f"run-{secrets.token_hex(6)}"
+        try:
+            lock = os.open(_lock_of(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        except (FileNotFoundError, FileExistsError):
+            continue  # the parent was empty, and another process removed it
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.fstat(lock).st_nlink:
+            path.mkdir(mode=0o700)
+            return lock, path
+        os.close(lock)  # another process swept it before we had locked it
+
+
+def _make_private(parent: Path) -> None:
+    parent.mkdir(mode=0o700, exist_ok=True)
+    found = parent.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise PermissionError(0, "it belongs to another user; set TMPDIR to a folder of your own")
+    if found.st_mode & 0o077:
+        parent.chmod(0o700)
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
+def _sweep(parent: Path) -> None:
+    """Removes what processes left that are no more."""
+    for file in parent.glob("run-*.lock"):
+        try:
+            lock = os.open(file, os.O_RDWR | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+        else:
+            _give_up(file.with_name(file.name.removesuffix(".lock")), lock)
+
+
+def _give_up(path: Path, lock: int) -> None:
+    """Removes a folder and its lock, which we hold, and the shelf when nothing else is on it."""
+    discard(path)
+    _lock_of(path).unlink(missing_ok=True)
+    os.close(lock)
+    try:
+        path.parent.rmdir()
+    except OSError:
+        return

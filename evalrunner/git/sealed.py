@@ -1,0 +1,202 @@
+"""A sealed scratch repository: one revision and nothing from after it.
+
+Two repositories are made for a sample. The vault is ours: it has the squash commit with its parent, lies where
+the agent cannot reach, and is what diffs are made in. The scratch repository is the agent's: it is fetched
+from the vault, one commit deep, so that what landed was never in it.
+"""
+
+import base64
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from evalrunner.git.run import GitError, git
+
+BRANCH = "work"
+FETCH_TIMEOUT_S = 600.0
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+_ATTRIBUTES = "* !diff !filter\n"
+"""Diffs show every file for what it holds, whatever the repository's own attributes say; and no filter acts."""
+
+ALLOWED_CONFIG = {
+    "core.repositoryformatversion",
+    "core.filemode",
+    "core.bare",
+    "core.logallrefupdates",
+    "extensions.objectformat",
+    "gc.auto",
+    "maintenance.auto",
+}
+"""All that a sealed repository's own configuration says."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a repository is cloned from.
+
+    Attributes:
+        url: path, `file://` or `https://` URL, without credentials. `http://` only on this machine.
+        token: sent to that URL and to no other; None sends none.
+    """
+
+    url: str
+    token: str | None = None
+
+
+def clean_origin(url: str) -> str:
+    """A path or URL that may be cloned from, as given.
+
+    Raises:
+        ValueError: credentials in it, a scheme that could run programs or is not encrypted, an option.
+    """
+    if not url or url.startswith("-") or "\0" in url or "\n" in url:
+        raise ValueError("a path or a URL is needed")
+    if "::" in url.partition("/")[0]:
+        raise ValueError("a path, a file:// or an https:// URL is needed, not a remote helper")
+    if "://" not in url:
+        return url
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("a URL must not hold credentials: put the token into the variable for cloning")
+    if parts.scheme in {"file", "https"} or (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        return url
+    raise ValueError("a path, a file:// or an https:// URL is needed (http:// only on this machine)")
+
+
+def check_sha(sha: str) -> str:
+    """A full object id, as given.
+
+    Raises:
+        GitError: it is none, and could be read as an option or a ref.
+    """
+    if not _SHA.fullmatch(sha):
+        raise GitError("fetch", f"{sha!r} is no full object id")
+    return sha
+
+
+@dataclass(frozen=True)
+class Vault:
+    """The repository that knows what landed.
+
+    Attributes:
+        path: a bare repository.
+        landed_tree, parent_tree: the trees of the two commits.
+        introduced: every blob that the squash commit brought, whether or not one path or several hold it;
+            blobs of the parent are none.
+        introduced_trees: every tree that it brought, its own first.
+    """
+
+    path: Path
+    parent_sha: str
+    squash_sha: str
+    parent_tree: str
+    landed_tree: str
+    introduced: tuple[str, ...]
+    introduced_trees: tuple[str, ...]
+
+
+def fill_vault(path: Path, origin: Origin, parent_sha: str, squash_sha: str) -> Vault:
+    """Fetches the squash commit and its parent, and nothing else, into a new bare repository.
+
+    Raises:
+        GitError: the origin cannot be read, has not these commits, or they are no parent and child.
+    """
+    _init(path, check_sha(squash_sha), bare=True)
+    (path / "info").mkdir(exist_ok=True)
+    (path / "info" / "attributes").write_text(_ATTRIBUTES)
+    safe = path.with_name(f"{path.name}.config")
+    safe.write_text("[safe]\n\tdirectory = *\n")  # whose the named repository is does not matter
+    try:
+        _fetch(
+            path, _location(origin.url), squash_sha, 2, {"GIT_CONFIG_GLOBAL": str(safe), **_access(origin)}
+        )
+    finally:
+        safe.unlink(missing_ok=True)
+    parents = git(path, "rev-list", "--parents", "--max-count=1", squash_sha, "--").decode().split()[1:]
+    if parents != [check_sha(parent_sha)]:
+        raise GitError("fetch", f"{squash_sha} has not the one parent {parent_sha}")
+    before, after = (
+        {"tree": {_tree(path, sha)}, "blob": set[str](), "commit": set[str]()}
+        for sha in (parent_sha, squash_sha)
+    )
+    for sha, known in ((parent_sha, before), (squash_sha, after)):
+        for line in git(path, "ls-tree", "-r", "-t", "-z", sha).split(b"\0"):
+            if line:
+                _, kind, oid = line.partition(b"\t")[0].decode().split()
+                known[kind].add(oid)
+    own = _tree(path, squash_sha)
+    trees = sorted(after["tree"] - before["tree"], key=lambda tree: (tree != own, tree))
+    blobs = sorted(after["blob"] - before["blob"])
+    return Vault(path, parent_sha, squash_sha, _tree(path, parent_sha), own, tuple(blobs), tuple(trees))
+
+
+def seal(vault: Vault, path: Path) -> None:
+    """Makes the scratch repository at `path`: the vault's parent commit, checked out, and nothing else.
+
+    It has no remote, reflog, alternates, packed refs, FETCH_HEAD, hooks or configuration but git's own.
+
+    Raises:
+        GitError: git failed.
+    """
+    _init(path, vault.parent_sha, bare=False)
+    _fetch(path, str(vault.path.resolve()), vault.parent_sha, 1, {})
+    git(path, "update-ref", f"refs/heads/{BRANCH}", vault.parent_sha)
+    git(path, "symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")
+    git(path, "reset", "--quiet", "--hard", timeout_s=FETCH_TIMEOUT_S)
+    folder = path / ".git"
+    for name in ("FETCH_HEAD", "ORIG_HEAD"):
+        (folder / name).unlink(missing_ok=True)
+    for name in ("logs", "branches", "hooks"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def _init(path: Path, sha: str, *, bare: bool) -> None:
+    path.mkdir(parents=True)
+    kind = ["--bare"] if bare else [f"--initial-branch={BRANCH}"]
+    length = "sha256" if len(sha) == 64 else "sha1"
+    git(path, "init", "--quiet", "--template=", f"--object-format={length}", *kind, ".")
+    for key in ("gc.auto", "maintenance.auto"):
+        git(path, "config", key, "0" if key == "gc.auto" else "false")
+    for key in ("core.symlinks", "core.ignorecase", "core.precomposeunicode"):
+        git(path, "config", "--unset-all", key, allowed=(0, 5))
+
+
+def _fetch(path: Path, url: str, sha: str, depth: int, env: dict[str, str]) -> None:
+    git(
+        path, "fetch", "--quiet", "--no-tags", f"--depth={depth}", "--no-write-fetch-head", "--no-auto-gc", "--", url, sha,
+        env=env, timeout_s=FETCH_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def _location(url: str) -> str:
+    """A path becomes absolute, since git runs elsewhere."""
+    return url if "://" in url else str(Path(url).expanduser().resolve())
+
+
+def _access(origin: Origin) -> dict[str, str]:
+    """The environment that lets git fetch from an origin: its protocol, and the token as a header."""
+    parts = urlsplit(origin.url)
+    env = {"GIT_ALLOW_PROTOCOL": "file:https:http"} if parts.scheme == "http" else {}
+    if parts.scheme in {"http", "https"}:
+        env |= {
+            name: os.environ[name]
+            for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+            if name in os.environ
+        }
+    if origin.token is not None and parts.scheme in {"http", "https"}:
+        basic = base64.b64encode(f"x-access-token:{origin.token}".encode()).decode()
+        env |= {
+            "GIT_CONFIG_COUNT": "1",
+            "GIT_CONFIG_KEY_0": f"http.{parts.scheme}://{parts.netloc}/.extraHeader",
+            "GIT_CONFIG_VALUE_0": f"Authorization: Basic {basic}",
+        }
+    return env
+
+
+def _tree(path: Path, sha: str) -> str:
+    return git(path, "rev-parse", "--verify", "--end-of-options", f"{sha}^{{tree}}").decode().strip()
