@@ -57,7 +57,7 @@ def main(argv: list[str]) -> int:
             return run("evalrunner", "run", *arguments)
         case ["test", *arguments]:
             install("dev")
-            return run("python", "-m", "pytest", *arguments)
+            return run("python", "-m", "pytest", *(arguments or ["-n", "auto"]))
         case ["check"]:
             install("dev")
             os.chdir(TOP)

@@ -2,10 +2,10 @@
 
     python bench/case_repositories.py [CASES.jsonl ...]
 
-The demo cases are measured, and the files that are named. The floor is what nobody can go below with git: a new
-repository with one commit of one file, made by `git init`, `git add` and `git commit`. Both are made and removed
-by turns in one process, so that a busy machine slows both. Further lines show where the time goes, and what a
-program that does nothing costs when it is run in each repository.
+The demo cases are measured, and the files that are named, beside plain git that makes less: a repository with
+one commit of one file, by `git init`, `git add` and `git commit`. Both are made and removed by turns in one
+process, so that a busy machine slows both. Further lines show where the time goes, and what a program that
+does nothing costs when it is run in each repository.
 """
 
 import statistics
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from evalrunner.git.case_repository import build
 from evalrunner.git.diff import payload_diff
@@ -37,22 +36,22 @@ def main(paths: list[str]) -> None:
 
 
 def measure(name: str, diffs: list[bytes]) -> None:
-    floor: list[float] = []
+    plain: list[float] = []
     one_process: list[float] = []
     built: list[float] = []
     rebuilt: list[float] = []
     reviewed: list[float] = []
     for _ in range(ROUNDS):
         for diff in diffs:
-            floor.append(timed(one_commit))
+            plain.append(timed(one_commit))
             one_process.append(timed(one_git))
             built.append(timed(lambda diff=diff: build(diff).remove()))
             rebuilt.append(timed(lambda diff=diff: rebuild(diff)))
             reviewed.append(timed(lambda diff=diff: build_and_run(diff)))
-    low = statistics.median(floor)
-    print(f"{name}: {len(diffs)} cases x {ROUNDS}, medians in ms, and as a multiple of the floor")
+    low = statistics.median(plain)
+    print(f"{name}: {len(diffs)} cases x {ROUNDS}, medians in ms, and as a multiple of plain git's")
     for label, times in (
-        ("floor: git init, add, commit", floor),
+        ("plain git: init, add, commit", plain),
         ("one git process", one_process),
         ("repository from a diff", built),
         ("  of it reading the diff", rebuilt),
@@ -73,7 +72,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def one_commit() -> None:
-    path = scratch().folder("floor")
+    path = scratch().folder("plain")
     env = environment(path)
     (path / "file").write_bytes(b"1\n")
     for arguments in (("init", "-q", "--template="), ("add", "file"), ("commit", "-q", "-m", "one")):

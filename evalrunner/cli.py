@@ -6,6 +6,7 @@ Nothing heavy is imported before it is known that a command runs: `--help` start
 import os
 import sys
 
+from evalrunner import garbage
 from evalrunner.config.table import COMMANDS, CYCLES_ON_A_TERMINAL, usage
 
 TYPE_CHECKING = False
@@ -27,11 +28,21 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         argv: without the program's name; None takes the process's own, and then its streams and signals are
             set up: a closed pipe is no error, and SIGTERM interrupts as Ctrl-C does.
     """
-    arguments = sys.argv[1:] if argv is None else list(argv)
+    if argv is not None:
+        return _ended(list(argv))
+    garbage.at_start()
+    try:
+        return _ended(sys.argv[1:], own=True)
+    finally:
+        garbage.at_end()
+
+
+def _ended(arguments: "list[str]", *, own: bool = False) -> int:
+    """The exit code of a command line; `own` where the process is there for it alone."""
     if not arguments or arguments[0] in {"-h", "--help"}:
         (sys.stdout if arguments else sys.stderr).write(usage())
         return 0 if arguments else 3
-    if argv is None:
+    if own:
         from evalrunner.config.process import set_up
 
         set_up()
@@ -87,7 +98,9 @@ def plain(command: str, tokens: "Sequence[str]") -> int:
     """Runs a command that composes no configuration; its module takes the tokens themselves."""
     from importlib import import_module
 
-    return int(import_module(f"evalrunner.commands.{command}").main(tokens))
+    module = import_module(f"evalrunner.commands.{command}")
+    garbage.at_work()
+    return int(module.main(tokens))
 
 
 def start(command: str, parsed: "Parsed") -> int:
@@ -205,9 +218,9 @@ class Task:
         error: str | None = None
         try:
             with redirect_stdout(sys.stderr) if swept else nullcontext():
-                code = int(
-                    self.module().main(config, folder=folder if COMMANDS[self.command].keeps else None)
-                )
+                command = self.module()
+                garbage.at_work()
+                code = int(command.main(config, folder=folder if COMMANDS[self.command].keeps else None))
             if swept and code:
                 sys.stderr.write(f"evalrunner: {where}exit {code}\n")
         except KeyboardInterrupt:

@@ -19,7 +19,12 @@ class Component(BaseModel):
     """A configured part of the pipeline: strict, frozen, unknown keys forbidden, no NaN or infinity."""
 
     model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, revalidate_instances="never"
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+        revalidate_instances="never",
+        defer_build=True,  # most components that are imported are never made
     )
 
 

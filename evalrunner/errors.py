@@ -96,6 +96,18 @@ class ConfigError(UsageError):
     code = "E-CONFIG"
 
 
+class UnknownKeyError(ConfigError):
+    """The config names keys that nothing reads, and is right otherwise."""
+
+    code = "E-CONFIG-UNKNOWN-KEY"
+
+
+class ChoiceError(ConfigError):
+    """What is chosen of a group is no option of it, or several where one is meant."""
+
+    code = "E-CONFIG-CHOICE"
+
+
 class TargetError(ConfigError):
     """A `_target_` names code that is no registered component."""
 
@@ -124,6 +136,12 @@ class PricingNotFoundError(UsageError):
     """A cap was set, and models of the run have no known price. Lists all of them."""
 
     code = "E-PRICE-UNKNOWN"
+
+
+class DriftError(UsageError):
+    """What is about to run is not what the baseline was measured with; names each fingerprint that differs."""
+
+    code = "E-BASELINE-DRIFT"
 
 
 class SourceFailedError(EvalrunnerError):

@@ -30,17 +30,26 @@ def demo(name: str) -> Path:
     return Path(__file__).resolve().parent / "demo" / name
 
 
-def user_folder(kind: Kind, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The user's overlay folder of this kind, or None when there is none.
+def user_conf(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder of the user's conf/, whether it is there or not; None where the overlay is switched off.
 
-    For conf it is EVALRUNNER_CONF where set (an empty value or `none` switches the overlay off), else ./conf.
-    prompts and rubrics lie beside it: a project's three folders go together.
+    It is EVALRUNNER_CONF where set (an empty value or `none` switches the overlay off), else ./conf.
     """
     named = environ.get("EVALRUNNER_CONF")
     if named is not None and named.strip().lower() in {"", "none"}:
         return None
-    conf = Path(named) if named is not None else Path("conf")
-    folder = (conf if kind == "conf" else conf.parent / kind).absolute()
+    return (Path(named) if named is not None else Path("conf")).absolute()
+
+
+def user_folder(kind: Kind, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The user's overlay folder of this kind, or None when there is none; see `user_conf`.
+
+    prompts and rubrics lie beside conf: a project's three folders go together.
+    """
+    conf = user_conf(environ)
+    if conf is None:
+        return None
+    folder = conf if kind == "conf" else conf.parent / kind
     if not folder.is_dir() or folder.resolve() == (data_root() / kind).resolve():
         return None
     return folder

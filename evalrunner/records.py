@@ -19,7 +19,7 @@ JudgementStatus = Literal["scored", "rejected", "failed", "abstained", "skipped"
 class Record(BaseModel):
     """Base of the records: frozen, unknown keys ignored on reading so that shapes can grow."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
 
 
 class Item(Record):
@@ -146,7 +146,7 @@ class Metric(Record):
 class SeatScores(BaseModel):
     """One contributing seat's score a dimension, exact, in the rubric's order of dimensions."""
 
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     seat: str
     place: int
@@ -167,7 +167,7 @@ class Figures(BaseModel):
         report: additive blocks for the receipt (`items`, `cases`, `defects`, ...), JSON-ready.
     """
 
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True, defer_build=True)
 
     seats: tuple[str, ...] = ()
     dimensions: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A small repository with squash-merged pull requests, made with plain git, and the issues that they closed."""
+"""A small repository with squash-merged pull requests, made with plain git, and the issues they closed."""
 
 import json
 import os
@@ -70,7 +70,9 @@ class Origin:
         self.at = NOW - timedelta(days=6)
         self.path.mkdir(parents=True)
         run_git(self.path, "init", "--quiet", "--initial-branch=main", ".")
-        self.commit("start", {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "calc\n"}, days_ago=60)
+        self.commit(
+            "start", {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "calc\n"}, days_ago=60
+        )
         self.save()
 
     def commit(
@@ -134,6 +136,8 @@ FIX = "def add(a, b):\n    return a + b\n"
 def small(folder: Path) -> tuple[Origin, Landed]:
     """A repository in which pull request 11 fixed issue 1, and more came after it."""
     origin = Origin(folder)
-    landed = origin.merge(11, 1, {"calc.py": FIX, "tests/test_calc.py": "from calc import add\nassert add(1, 2) == 3\n"})
+    landed = origin.merge(
+        11, 1, {"calc.py": FIX, "tests/test_calc.py": "from calc import add\nassert add(1, 2) == 3\n"}
+    )
     origin.commit("Later work", {"later.py": "later = True\n"})
     return origin, landed

@@ -54,7 +54,7 @@ class Rest:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 rest.asked.append(self.path)
                 rest.auth.append(self.headers.get("Authorization"))
                 status, body, headers = rest.answer(self.path)
@@ -158,7 +158,8 @@ class Rest:
         shown = pulls[(page - 1) * self.page : page * self.page]
         link = {}
         if page * self.page < len(pulls):
-            base = f"{self.url}/repos/{NAME}/pulls?state=closed&sort=updated&direction=desc&base={query['base'][0]}"
+            wanted = f"state=closed&sort=updated&direction=desc&base={query['base'][0]}"
+            base = f"{self.url}/repos/{NAME}/pulls?{wanted}"
             link = {"Link": f'<{base}&page={page + 1}>; rel="next", <{base}&page=9>; rel="last"'}
         return self.ok([self.pull(each, whole=False) for each in shown], **link)
 
@@ -168,7 +169,9 @@ class Rest:
         if not found:
             return 422, {"message": f"No commit found for SHA: {sha}"}, {}
         url = f"{self.url}/repos/{NAME}/commits"
-        names = run_git(self.origin.path, "diff-tree", "-r", "-M", "--name-status", "-z", found[1], sha).split("\0")
+        names = run_git(
+            self.origin.path, "diff-tree", "-r", "-M", "--name-status", "-z", found[1], sha
+        ).split("\0")
         files = []
         while names and names[0]:
             status = names.pop(0)
@@ -196,7 +199,15 @@ class Rest:
         for pull in self.pulls:
             if pull.number == int(number):
                 api = {"url": f"{self.url}/repos/{NAME}/pulls/{number}"}
-                return self.ok({"url": url, "number": int(number), "state": "closed", "body": pull.body, "pull_request": api})
+                return self.ok(
+                    {
+                        "url": url,
+                        "number": int(number),
+                        "state": "closed",
+                        "body": pull.body,
+                        "pull_request": api,
+                    }
+                )
         return self.missing()
 
 

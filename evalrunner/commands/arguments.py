@@ -12,10 +12,10 @@ from evalrunner.errors import Problem, UsageError, nearest
 class Arguments(argparse.ArgumentParser):
     """argparse, with our help and our errors: unknown flags are refused with the nearest known one."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, action: str = "") -> None:
         row = COMMANDS[command]
         super().__init__(
-            prog=f"evalrunner {command}",
+            prog=f"evalrunner {command} {action}".strip(),
             description=f"{row.summary[0].upper()}{row.summary[1:]}.",
             epilog="examples:\n" + "".join(f"  {line}\n" for line in row.examples.splitlines()),
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,38 +1,36 @@
-"""`evalrunner regress`: runs again as a receipt did, and compares."""
+"""`evalrunner regress`: runs again as a receipt or a baseline did, and compares."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from omegaconf import DictConfig
 
+from evalrunner.commands.against import bar
 from evalrunner.commands.attempt import keep, open_session, report
 from evalrunner.commands.output import say
-from evalrunner.commands.rerun import overrides_of, recomposed, refuse_overrides
 from evalrunner.config.tree import RegressConfig, load
 from evalrunner.errors import EXIT_OK
+from evalrunner.pipeline.locked import refuse_drift
 from evalrunner.pipeline.runner import run
 from evalrunner.receipt.compare import compare
-from evalrunner.receipt.files import read_receipt
 from evalrunner.reporter.base import Against
 
 
 def main(config: DictConfig, *, folder: Path) -> int:
-    """Re-runs with the receipt's own settings, keeps the new receipt, and returns 0, 1 or 2.
+    """Re-runs with the settings of what is compared with, keeps the new receipt, and returns 0, 1 or 2.
 
     A regression that is only advisory returns 0.
     """
-    given = load(config, RegressConfig)
-    baseline, doubts = read_receipt(given.against)
-    for line in doubts:
-        say(f"warning: {line}")
-    refuse_overrides(given.overrides, baseline)
-    derived, warnings = overrides_of(baseline, given)
-    asked = load(recomposed(config, derived), RegressConfig)
+    held = bar(config, load(config, RegressConfig))
+    asked, baseline = held.config, held.receipt
     session = open_session(asked, folder)
-    for line in warnings:
+    for line in held.untold:
         session.warn(f"warning: {line}")
-    finished = run(session)
+    told = (*held.warnings, *held.named(session))
+    finished = run(session, refuse_drift if asked.locked else None)
     kept = keep(session, finished)
     comparison = compare(baseline, finished.receipt, asked.regress.threshold)
+    comparison = replace(comparison, warnings=(*told, *comparison.warnings))
     for line in comparison.warnings:
         say(f"warning: {line}")
     advisory = asked.regress.advisory and finished.receipt.verdict is None

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from hydra.core.global_hydra import GlobalHydra
@@ -9,9 +10,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from evalrunner.config.app import put_ahead
 from evalrunner.config.jobs import given_overrides
+from evalrunner.config.loader import Loader
 from evalrunner.config.quoting import assigned, quoted
-from evalrunner.config.tree import RunConfig
 from evalrunner.errors import InputError, Problem, UsageError, show
 from evalrunner.receipt.schema import Receipt
 
@@ -23,6 +25,11 @@ MOVING = frozenset({"blind_reimplementation"})
 _KEY = re.compile(r"^[~+]*([\w./@-]+)")
 
 
+def overridden(overrides: Sequence[str]) -> list[str]:
+    """The keys and groups that overrides set, without signs."""
+    return [match[1] if (match := _KEY.match(each)) else each for each in overrides]
+
+
 def refuse_overrides(overrides: Sequence[str], receipt: Receipt) -> None:
     """Refuses overrides of what a comparison must keep. The receipt's own eval may be named.
 
@@ -31,14 +38,12 @@ def refuse_overrides(overrides: Sequence[str], receipt: Receipt) -> None:
     """
     fixed = {*FIXED} - ({"source"} if receipt.eval in MOVING else set())
     problems = []
-    for override in overrides:
-        match = _KEY.match(override)
-        key = match[1] if match else override
+    for override, key in zip(overrides, overridden(overrides), strict=True):
         if re.split(r"[./@]", key)[0] in fixed and override != f"eval={receipt.eval}":
             problems.append(
                 Problem(
                     key,
-                    "cannot be overridden here: the receipt says what is run again",
+                    "cannot be overridden here: what is compared with says what is run again",
                     override,
                     "run with the change, and compare receipts",
                 )
@@ -47,7 +52,7 @@ def refuse_overrides(overrides: Sequence[str], receipt: Receipt) -> None:
         raise UsageError(problems)
 
 
-def overrides_of(receipt: Receipt, config: RunConfig) -> tuple[list[str], list[str]]:
+def overrides_of(receipt: Receipt) -> tuple[list[str], list[str]]:
     """The overrides that make a config run as the receipt did, and what it does not tell, one line each.
 
     What the user overrides besides (a limit, a seed, a budget) comes after these, and wins.
@@ -166,11 +171,18 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def recomposed(config: DictConfig, derived: Sequence[str]) -> DictConfig:
-    """The running job's configuration, composed again with `derived` before the user's own overrides."""
+def recomposed(derived: Sequence[str] = (), ahead: Path | None = None) -> DictConfig:
+    """The running job's configuration, composed again, and saved in the run folder in the place of the first.
+
+    Args:
+        derived: overrides that come before the user's own.
+        ahead: a folder whose options win over all others.
+    """
     hydra = HydraConfig.get()
     number = OmegaConf.select(OmegaConf.structured(hydra), "job.num", default=0)
     loader = GlobalHydra.instance().config_loader()
+    if ahead is not None:
+        loader = Loader(put_ahead(loader.get_search_path(), ahead))
     made = loader.load_configuration(
         config_name=hydra.job.config_name,
         overrides=[*derived, *given_overrides()],
@@ -182,4 +194,9 @@ def recomposed(config: DictConfig, derived: Sequence[str]) -> DictConfig:
         made.hydra.mode = hydra.mode
         made.hydra.job.num = number
     HydraConfig.instance().set_config(made)
+    if hydra.output_subdir is not None:
+        folder = Path(hydra.runtime.output_dir) / hydra.output_subdir
+        OmegaConf.save(OmegaConf.masked_copy(made, "hydra"), folder / "hydra.yaml")
+        job = [str(key) for key in made if key != "hydra"]
+        OmegaConf.save(OmegaConf.masked_copy(made, job), folder / "config.yaml")
     return made

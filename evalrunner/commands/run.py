@@ -10,6 +10,7 @@ from evalrunner.commands.attempt import keep, open_session, report
 from evalrunner.commands.output import exit_code, near
 from evalrunner.config import jobs as sweep
 from evalrunner.config.tree import run_config
+from evalrunner.pipeline.locked import refuse_drift
 from evalrunner.pipeline.runner import run
 from evalrunner.reporter.trend import print_jobs
 
@@ -17,21 +18,25 @@ from evalrunner.reporter.trend import print_jobs
 def main(config: DictConfig, *, folder: Path) -> int:
     """Runs the eval, keeps its receipt, shows it, and returns the verdict's exit code."""
     session = open_session(run_config(config), folder)
-    finished = run(session)
+    finished = run(session, refuse_drift if session.config.locked else None)
     report(session, finished.receipt, keep(session, finished))
     return exit_code(finished.receipt)
 
 
 def summarise(jobs: Sequence[sweep.Job], *, as_json: bool) -> None:
-    """A sweep on stdout: a table with a line a job, or with `as_json` a receipt a line, in job order."""
+    """A sweep on stdout: a table with a line a job, or with `as_json` a receipt a line, in job order.
+
+    Of the overrides the table shows those in which the jobs differ.
+    """
     if as_json:
         sweep.summarise(jobs, as_json=True)
         return
+    shared = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
     rows = [
         {
             "number": job.number,
             "code": job.code,
-            "overrides": " ".join(job.overrides),
+            "overrides": " ".join(each for each in job.overrides if each not in shared),
             "receipt": job.written(),
             "place": None if job.receipt is None else near(Path(job.receipt)),
         }

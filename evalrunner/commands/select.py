@@ -9,11 +9,12 @@ from evalrunner.commands.records import write
 from evalrunner.config.tree import StageConfig, load
 from evalrunner.pipeline.runner import select
 from evalrunner.pipeline.via import lines
+from evalrunner.subject.unknown import UnknownSubject
 
 
 def main(config: DictConfig, *, folder: Path | None) -> int:
     """Writes one record an item. Calls nothing and keeps nothing."""
-    asked = load(config, StageConfig)
+    asked = load(config, StageConfig, {"subject": UnknownSubject()})
     piped = select(open_session(asked, folder or Path()))
     write(lines(piped.items, None, piped.via), asked.out)
     return 0

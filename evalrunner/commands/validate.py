@@ -11,6 +11,7 @@ from evalrunner.commands.attempt import open_session
 from evalrunner.commands.output import say
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.forecast import Forecast, forecast
+from evalrunner.pipeline.locked import refuse_drift
 from evalrunner.pipeline.runner import Session, check, check_subject, missing_keys, select
 from evalrunner.receipt.jsontext import readable_json
 from evalrunner.reporter.terminal import at_most, money
@@ -27,6 +28,8 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
     for problem in missing_keys(session, os.environ):
         say(f"warning: run would refuse: {problem}")
     piped = select(session)
+    if session.config.locked:
+        refuse_drift(session, piped.items)
     if not piped.items:
         say("warning: the sample is empty; run would be inconclusive")
     found = forecast(session, piped.items)

@@ -8,7 +8,7 @@ from hydra import version
 from hydra._internal.config_search_path_impl import ConfigSearchPathImpl
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path, get_args_parser
-from hydra.core.config_search_path import SearchPathQuery
+from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.utils import configure_log, env_override
 from hydra.errors import MissingConfigException
@@ -41,9 +41,9 @@ class App(Hydra):
 
     config_loader: Loader
 
-    def __init__(self, command: str, config_dir: str | None = None) -> None:
+    def __init__(self, command: str, config_dir: str | None = None, ahead: Path | None = None) -> None:
         version.setbase("1.3")
-        super().__init__(task_name=command, config_loader=Loader(search_path(config_dir)))
+        super().__init__(task_name=command, config_loader=Loader(search_path(config_dir, ahead)))
         self.composed: DictConfig | None = None
         self._made: tuple[object, DictConfig] | None = None
 
@@ -142,8 +142,12 @@ def _plain_hydra(config: DictConfig) -> dict[str, Any]:
     return dict(parts)
 
 
-def search_path(config_dir: str | None = None) -> ConfigSearchPathImpl:
+def search_path(config_dir: str | None = None, ahead: Path | None = None) -> ConfigSearchPathImpl:
     """Hydra's configs, the user's ./conf where there is one, the packaged conf/, then `--config-dir`.
+
+    Args:
+        config_dir: as given with `--config-dir`.
+        ahead: a folder whose options win over all others; see `put_ahead`.
 
     Raises:
         UsageError: `--config-dir` is no folder.
@@ -158,4 +162,12 @@ def search_path(config_dir: str | None = None) -> ConfigSearchPathImpl:
         if not folder.is_dir():
             raise UsageError(Problem("--config-dir", "is no folder", show(config_dir)))
         made.prepend("command-line", f"file://{folder}", anchor=SearchPathQuery(provider="schema"))
+    return made if ahead is None else put_ahead(made, ahead)
+
+
+def put_ahead(path: ConfigSearchPath, folder: Path) -> ConfigSearchPathImpl:
+    """The search path with a folder before all others: a baseline as another commit has it."""
+    made = ConfigSearchPathImpl()
+    made.config_search_path = list(path.get_path())
+    made.prepend("ahead", f"file://{folder.absolute()}")
     return made

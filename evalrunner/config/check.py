@@ -14,7 +14,9 @@ from pydantic import ValidationError
 from evalrunner.component import Component
 from evalrunner.config import registry
 from evalrunner.config.pydantic_words import BAD, translated
-from evalrunner.errors import ConfigError, Problem, TargetError, nearest, show
+from evalrunner.errors import ConfigError, Problem, TargetError, UnknownKeyError, nearest, show
+
+ABSENT = "is missing and has no default"
 
 
 def resolved(node: DictConfig | ListConfig, problems: list[Problem], path: str = "") -> Any:
@@ -34,7 +36,7 @@ def resolved(node: DictConfig | ListConfig, problems: list[Problem], path: str =
 def _value(node: Any, key: str | int, where: str, problems: list[Problem]) -> Any:
     raw = node._get_node(key)
     if raw._is_missing():
-        problems.append(Problem(where, "is missing and has no default", "???", f"{where}=VALUE"))
+        problems.append(Problem(where, ABSENT, "???", f"{where}=VALUE"))
         return BAD
     try:
         value = node[key]
@@ -99,9 +101,11 @@ def raise_all(problems: Sequence[Problem]) -> None:
 
     Raises:
         TargetError: all of them are code that is not registered.
+        UnknownKeyError: all of them are keys that nothing reads.
         ConfigError: they are of other kinds as well.
     """
     unique = list(dict.fromkeys(problems))
     if unique:
         only_targets = all(problem.where.endswith("._target_") for problem in unique)
-        raise (TargetError if only_targets else ConfigError)(unique)
+        only_keys = all(problem.what == "no such key" for problem in unique)
+        raise (TargetError if only_targets else UnknownKeyError if only_keys else ConfigError)(unique)

@@ -50,6 +50,10 @@ JSON = Flag("--json", "json", "switch", "", "print the result as JSON and nothin
 OUT = Flag("--out", "out", "text", "FILE", "write the result to FILE instead of stdout")
 INPUT = Flag("--input", "input", "text", "FILE", "read records from FILE instead of stdin")
 AGAINST = Flag("--against", "against", "text", "RECEIPT", "the receipt to compare with")
+AGAINST_REF = Flag(
+    "--against-ref", "against_ref", "text", "REF", "the baseline counts as it stands in this git ref"
+)
+LOCKED = Flag("--locked", "locked", "switch", "", "run nothing but what the baseline was measured with")
 THRESHOLD = Flag("--threshold", "regress.threshold", "number", "X", "the largest drop that is no regression")
 EXPLAIN = Flag("--explain", "reporter.terminal.explain", "text", "CASE", "show one case or batch in full")
 
@@ -58,12 +62,12 @@ JUDGING = (CYCLES, BUDGET, MAX_COST, MODELS)
 RUNNING = (*SELECTING, *JUDGING, MODEL, RUNS, JSON, OUT)
 
 FLAGS: dict[str, tuple[Flag, ...]] = {
-    "run": (*RUNNING, EXPLAIN),
-    "validate": RUNNING,
+    "run": (*RUNNING, LOCKED, EXPLAIN),
+    "validate": (*RUNNING, LOCKED),
     "select": (*SELECTING, OUT),
     "produce": (MODEL, RUNS, BUDGET, MAX_COST, INPUT, OUT),
     "judge": (*JUDGING, INPUT, JSON, OUT, EXPLAIN),
-    "regress": (AGAINST, THRESHOLD, *RUNNING),
+    "regress": (AGAINST, AGAINST_REF, THRESHOLD, *RUNNING, LOCKED),
     "replay": (
         Flag(
             "--from-db",

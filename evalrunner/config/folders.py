@@ -20,9 +20,14 @@ def new_run_id(start: datetime) -> str:
     return f"{start:%Y%m%dT%H%M%S}-{start.microsecond // 1000:03d}-{uuid.uuid4().hex[:8]}"
 
 
+def is_run_id(text: str) -> bool:
+    """Whether a text is a run id, and so a plain name."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
 def run_id(folder: Path) -> str:
     """The run id that names a run folder; a new one where somebody configured other names."""
-    return folder.name if _RUN_ID.fullmatch(folder.name) else new_run_id(datetime.now(UTC))
+    return folder.name if is_run_id(folder.name) else new_run_id(datetime.now(UTC))
 
 
 def register_resolver() -> None:

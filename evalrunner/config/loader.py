@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override, OverrideType
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -18,7 +19,8 @@ from evalrunner.config.advice import unknown_keys, wrong_choices
 from evalrunner.config.fill import fill
 from evalrunner.config.seats import full_seat, full_seats, unquoted
 from evalrunner.config.under_test import chosen_subject, full_model
-from evalrunner.errors import ConfigError
+from evalrunner.config.yamlfiles import read_quickly
+from evalrunner.errors import ChoiceError, UnknownKeyError
 
 folders.register_resolver()
 
@@ -31,6 +33,10 @@ class Loader(ConfigLoaderImpl):
 
     _overrides: Sequence[Override] = ()
 
+    def __init__(self, config_search_path: ConfigSearchPath) -> None:
+        super().__init__(config_search_path)
+        read_quickly(self.repository)
+
     def _parse_overrides_and_create_caching_repo(
         self, config_name: str | None, overrides: list[str]
     ) -> tuple[list[Override], CachingConfigRepository]:
@@ -38,7 +44,7 @@ class Loader(ConfigLoaderImpl):
         parsed, repo = super()._parse_overrides_and_create_caching_repo(config_name, overrides)
         problems = wrong_choices(parsed, repo)
         if problems:
-            raise ConfigError(problems)
+            raise ChoiceError(problems)
         compose = super()._compose_config_from_defaults_list
         parsed = [*chosen_subject(parsed, config_name, repo, compose), *parsed]
         for override in parsed:
@@ -62,7 +68,7 @@ class Loader(ConfigLoaderImpl):
                 fill(config._get_node(key), str(key))
         problems = unknown_keys(self._overrides, config)
         if problems:
-            raise ConfigError(problems)
+            raise UnknownKeyError(problems)
         if listed and (panel := _panel(config)) is not None:
             # what Hydra will put in the place of these seats are the same ones, with their free mappings
             listed[-1]._value = copy.deepcopy(panel._get_node("models"))  # type: ignore[assignment]

@@ -28,6 +28,16 @@ def packaged() -> frozenset[str]:
 
 
 @cache
+def by_group() -> dict[str, tuple[str, ...]]:
+    """group -> the targets that its packaged options name, each once."""
+    found: dict[str, list[str]] = {}
+    for file in sorted((data_root() / "conf").glob("*/*.yaml")):
+        targets = found.setdefault(file.parent.name, [])
+        targets += _TARGET.findall(file.read_text(encoding="utf-8"))
+    return {group: tuple(dict.fromkeys(targets)) for group, targets in found.items() if targets}
+
+
+@cache
 def registered() -> frozenset[str]:
     """The targets that installed packages registered, as `package.module.Class`."""
     return frozenset(f"{point.module}.{point.attr}" for point in entry_points(group=GROUP) if point.attr)

@@ -118,6 +118,28 @@ evalrunner list
 evalrunner list panel""",
         plain=True,
     ),
+    "init": Command(
+        "begin a folder of your own: conf/, rubrics/, prompts/, data, and a workflow for CI",
+        """\
+evalrunner init
+evalrunner init evals""",
+        plain=True,
+    ),
+    "schema": Command(
+        "print the JSON Schema of receipts, configuration, cases or takes",
+        """\
+evalrunner schema receipt
+evalrunner schema config > conf/schema.json""",
+        plain=True,
+    ),
+    "doctor": Command(
+        "look at what evalrunner needs here: versions, git, isolation, keys, the store",
+        """\
+evalrunner doctor
+evalrunner doctor panel=frontier
+evalrunner doctor panel=frontier --call           also ask each model one small question""",
+        plain=True,
+    ),
 }
 
 CYCLES_ON_A_TERMINAL = 3

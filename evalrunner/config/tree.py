@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from omegaconf import DictConfig
-from pydantic import ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic.dataclasses import dataclass
 
 from evalrunner.budget.budget import Budget
 from evalrunner.budget.pricing import Pricing
 from evalrunner.component import Component, ExactDecimal, FilePath
 from evalrunner.config.app import shadowed
-from evalrunner.config.check import checked, raise_all, resolved, unknown_roots
+from evalrunner.config.baseline import Baseline
+from evalrunner.config.check import ABSENT, checked, raise_all, resolved, unknown_roots
 from evalrunner.config.jobs import given_overrides
 from evalrunner.config.pydantic_words import translated
 from evalrunner.errors import Problem
@@ -26,7 +28,7 @@ from evalrunner.store.base import Store
 from evalrunner.subject.base import Subject
 from evalrunner.threshold.base import Threshold
 
-STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 SHA8 = r"^[0-9a-f]{8}$"
 
 
@@ -50,10 +52,12 @@ class Regress(Component):
     Attributes:
         threshold: the largest drop of a dimension's mean, of the overall score or of a metric that is none.
         advisory: while the eval has no verdict rule (`threshold=none`), a regression is said and exits 0.
+        max_age_days: a baseline measured longer ago is warned about; None for never.
     """
 
     threshold: ExactDecimal = Field(ge=0)
     advisory: bool = False
+    max_age_days: int | None = Field(default=None, ge=1)
 
 
 class TrendFilter(Component):
@@ -129,6 +133,8 @@ class RunConfig(Composed):
         runs: how often the subject runs on each item.
         concurrency: how many runs of the subject go on at a time.
         regress: what `regress` makes of this eval's figures; the other commands do not look at it.
+        locked: refuse to run anything but what the baseline was measured with.
+        baseline: the figures of the option of group `baseline`; None where none is chosen.
     """
 
     eval: str
@@ -148,6 +154,15 @@ class RunConfig(Composed):
     runs: int = Field(ge=1)
     concurrency: int = Field(ge=1)
     regress: Regress
+    baseline: Baseline | None = None
+    locked: bool
+
+    @field_validator("locked", mode="after")
+    @classmethod
+    def _to_something(cls, value: bool, info: ValidationInfo) -> bool:
+        if value and "baseline" in info.data and info.data["baseline"] is None:
+            raise ValueError("needs a baseline with figures: baseline=NAME")
+        return value
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -160,22 +175,45 @@ class StageConfig(RunConfig):
 
     input: FilePath | None
 
+    @field_validator("locked", mode="after")
+    @classmethod
+    def _whole_run(cls, value: bool) -> bool:
+        if value:
+            raise ValueError("is for run, validate and regress, which see the whole run")
+        return value
+
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class RegressConfig(RunConfig):
     """The configuration of `regress`.
 
     Attributes:
-        against: the receipt to compare with.
+        against: the receipt to compare with; None where a baseline is chosen.
+        against_ref: the git ref whose baseline counts, rather than the working tree's.
     """
 
-    against: FilePath
+    against: FilePath | None
+    against_ref: str | None
 
-    @field_validator("against", mode="before")
+    @field_validator("against", mode="after")
     @classmethod
-    def _given(cls, value: Any) -> Any:
-        if value is None:
-            raise ValueError("the receipt to compare with is not given: --against FILE")
+    def _one_of_two(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        if "baseline" not in info.data:
+            return value
+        chosen = info.data["choices"].get("baseline") if "choices" in info.data else None
+        if value is not None and chosen is not None:
+            raise ValueError(f"excludes baseline={chosen}: only one of them can be compared with")
+        if value is None and info.data["baseline"] is None:
+            if chosen is not None:
+                raise ValueError(f"baseline {chosen} pins a run but holds no figures to compare with")
+            raise ValueError("what to compare with is not given: --against FILE or baseline=NAME")
+        return value
+
+    @field_validator("against_ref", mode="after")
+    @classmethod
+    def _of_a_baseline(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is not None and info.data.get("against") is not None:
+            raise ValueError("goes with baseline=NAME; a receipt is read as it lies there")
         return value
 
 
@@ -211,7 +249,7 @@ def run_config(config: DictConfig) -> RunConfig:
     return load(config, RunConfig)
 
 
-def load(config: DictConfig, kind: type[C]) -> C:
+def load(config: DictConfig, kind: type[C], stand_ins: Mapping[str, object] | None = None) -> C:
     """A composed configuration as a typed, frozen tree, with its components built.
 
     Everything is checked at once: missing values, interpolations, unknown keys at any level, types, ranges,
@@ -222,6 +260,8 @@ def load(config: DictConfig, kind: type[C]) -> C:
     Args:
         config: as a job gets it, without the node `hydra`.
         kind: the class of the command's configuration.
+        stand_ins: root key -> what takes the place of a component that the command does not use, where
+            nothing is wrong with it but settings that are missing.
 
     Raises:
         ConfigError: with every problem, under the dotted key that mends it.
@@ -231,6 +271,11 @@ def load(config: DictConfig, kind: type[C]) -> C:
     values = resolved(config, problems)
     problems += unknown_roots(values, names)
     parts = {name: checked(value, name, problems) for name, value in values.items() if name in names}
+    for root, stand_in in (stand_ins or {}).items():
+        own = [problem for problem in problems if problem.where.startswith(f"{root}.")]
+        if own and all(problem.what == ABSENT for problem in own):
+            problems = [problem for problem in problems if problem not in own]
+            parts[root] = stand_in
     tree: C | None = None
     try:
         tree = kind(**parts, choices=_choices(parts), overrides=given_overrides(), shadowed=shadowed())

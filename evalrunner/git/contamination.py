@@ -1,12 +1,12 @@
 """Asserts on the objects themselves that an agent could not know, and did not fetch, what landed.
 
 Before the agent nothing of the squash commit may be there: neither it, nor its tree, nor any blob that it
-brought. Afterwards the commit must still not be there, and nothing that was fetched. A blob or a tree of it may
-be: a good small fix is often byte-identical, and agents commit. Such objects are recorded, and flagged where
-the candidate itself lacks them.
+brought. Afterwards the commit must still not be there, and nothing that was fetched. A blob or a tree of it
+may be: a good small fix is often byte-identical, and agents commit. Such objects are recorded, and flagged
+where the candidate itself lacks them.
 
-The agent's git directory is not trusted. Objects are looked at through an empty repository of ours that borrows
-nothing but the folder of objects; configuration is read as a file. So no setting of the agent's can act.
+The agent's git directory is not trusted. Objects are looked at through an empty repository of ours that
+borrows nothing but the folder of objects; configuration is read as a file. No setting of the agent's acts.
 """
 
 import os
@@ -104,7 +104,7 @@ def before(vault: Vault, path: Path, lens: Path) -> Checks:
     return checks
 
 
-def after(
+def after(  # noqa: PLR0917 - a check needs all that it compares
     vault: Vault, path: Path, lens: Path, earlier: Checks, candidate: set[str], elsewhere: Sequence[Path] = ()
 ) -> Checks:
     """Looks at the repository after its agent has ended.
@@ -299,7 +299,7 @@ def _borrows(objects: Path) -> str | None:
 
 
 def _stores(roots: Sequence[Path], own: Path) -> list[tuple[Path, Path]]:
-    """Every folder that git could use as a store of objects, besides the known one, with the root it is below."""
+    """Every folder that git could use as a store of objects, but the known one; each with its root."""
     found: set[tuple[Path, Path]] = set()
     for root in roots:
         for folder, folders, files in os.walk(root):
@@ -319,7 +319,7 @@ def _config(file: Path, vault: Vault) -> list[str]:
     if not _regular(file):
         raise OSError(f"{file.name} is no file")
     out = git(
-        vault.path, "config", "--no-includes", "--file", str(file.absolute()), "--name-only", "--null", "--list"
+        vault.path, "config", "--no-includes", "--file", str(file.absolute()), "--name-only", "-z", "--list"
     )  # fmt: skip
     return [key for key in out.decode("utf-8", "replace").split("\0") if key]
 

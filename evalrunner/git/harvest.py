@@ -11,11 +11,13 @@ from pathlib import Path
 
 from evalrunner.git.paths import show_path
 from evalrunner.git.run import GitError, git
-from evalrunner.git.sealed import Vault
+from evalrunner.git.sealed import Vault, tree_diff
 
 TIMEOUT_S = 300.0
 MOST_BYTES = 64 * 1024 * 1024
 """The new contents of a candidate may come to so much; build products that nobody ignores come to more."""
+
+MOST_FLAGS = 20
 
 
 @dataclass(frozen=True)
@@ -82,26 +84,13 @@ def harvest(vault: Vault, path: Path, place: tuple[int, int], aside: Path) -> Ha
         flags.append(f"some files could not be harvested: {' '.join(error.stderr.split())}")
     tree = git(path, "write-tree", env=env, settings=settings).decode().strip()
     _check_size(vault, tree)
-    return Harvest(tree, tree_diff(vault, tree), tuple(flags))
-
-
-def tree_diff(vault: Vault, tree: str) -> bytes:
-    """The diff from the parent commit to a tree of the vault. No worktree and no configuration takes part."""
-    return git(
-        vault.path, "diff-tree", "-p", "-r", "-M", "--unified=3", "--binary", "--full-index", "--no-ext-diff",
-        "--no-textconv", "--no-color", vault.parent_tree, tree, "--",
-        timeout_s=TIMEOUT_S,
-    )  # fmt: skip
-
-
-def objects_of(vault: Vault, tree: str) -> set[str]:
-    """The ids of a tree, its subtrees and its blobs."""
-    lines = git(vault.path, "ls-tree", "-r", "-t", "-z", tree).split(b"\0")
-    return {tree} | {line.partition(b"\t")[0].split()[2].decode() for line in lines if line}
+    if len(flags) > MOST_FLAGS:
+        flags[MOST_FLAGS:] = [f"and {len(flags) - MOST_FLAGS} more of the like"]
+    return Harvest(tree, tree_diff(vault.path, vault.parent_tree, tree), tuple(flags))
 
 
 def _filled_submodules(vault: Vault, path: Path) -> bytes:
-    """The submodules in whose empty folders the agent put files, which git would pass over; NUL after each."""
+    """The submodules in whose empty folders the agent put files, which git would not see; NUL after each."""
     entries = git(vault.path, "ls-tree", "-r", "-z", vault.parent_sha).split(b"\0")
     names = [entry.partition(b"\t")[2] for entry in entries if entry.startswith(b"160000 ")]
     top = os.fsencode(path)

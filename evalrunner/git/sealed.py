@@ -1,8 +1,9 @@
 """A sealed scratch repository: one revision and nothing from after it.
 
-Two repositories are made for a sample. The vault is ours: it has the squash commit with its parent, lies where
-the agent cannot reach, and is what diffs are made in. The scratch repository is the agent's: it is fetched
-from the vault, one commit deep, so that what landed was never in it.
+Two repositories are made for a sample, each fetched one commit deep, so that what landed was never in it.
+The scratch repository is the agent's. The vault is ours: it lies where the agent cannot reach, and the
+agent's work is harvested into it. What landed is looked at before, in a third repository, which is gone when
+the agent starts: only ids and a diff remain of it, in memory.
 """
 
 import base64
@@ -14,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from evalrunner.git.run import GitError, git
+from evalrunner.git.scratch import discard
 
 BRANCH = "work"
 FETCH_TIMEOUT_S = 600.0
@@ -21,7 +23,7 @@ _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 _ATTRIBUTES = "* !diff !filter\n"
-"""Diffs show every file for what it holds, whatever the repository's own attributes say; and no filter acts."""
+"""Diffs show every file for what it holds, whatever the repository's own attributes say. No filter acts."""
 
 ALLOWED_CONFIG = {
     "core.repositoryformatversion",
@@ -81,13 +83,13 @@ def check_sha(sha: str) -> str:
 
 @dataclass(frozen=True)
 class Vault:
-    """The repository that knows what landed.
+    """Our own repository of the parent commit, and what we know of the squash commit.
 
     Attributes:
-        path: a bare repository.
+        path: a bare repository with the parent alone.
         landed_tree, parent_tree: the trees of the two commits.
-        introduced: every blob that the squash commit brought, whether or not one path or several hold it;
-            blobs of the parent are none.
+        landed_diff: from the one to the other; see `tree_diff`.
+        introduced: every blob that the squash commit brought; blobs of the parent, wherever, are none.
         introduced_trees: every tree that it brought, its own first.
     """
 
@@ -96,43 +98,79 @@ class Vault:
     squash_sha: str
     parent_tree: str
     landed_tree: str
+    landed_diff: bytes
     introduced: tuple[str, ...]
     introduced_trees: tuple[str, ...]
 
 
 def fill_vault(path: Path, origin: Origin, parent_sha: str, squash_sha: str) -> Vault:
-    """Fetches the squash commit and its parent, and nothing else, into a new bare repository.
+    """Fetches the squash commit with its parent, looks at them, and keeps the parent alone.
+
+    Args:
+        path: a new folder for the vault.
 
     Raises:
         GitError: the origin cannot be read, has not these commits, or they are no parent and child.
     """
-    _init(path, check_sha(squash_sha), bare=True)
-    (path / "info").mkdir(exist_ok=True)
-    (path / "info" / "attributes").write_text(_ATTRIBUTES)
-    safe = path.with_name(f"{path.name}.config")
-    safe.write_text("[safe]\n\tdirectory = *\n")  # whose the named repository is does not matter
+    full = path.with_name(f"{path.name}-landed")
     try:
+        _init(full, check_sha(squash_sha), bare=True)
+        safe = full / "safe.config"
+        safe.write_text("[safe]\n\tdirectory = *\n")  # whose the named repository is does not matter
         _fetch(
-            path, _location(origin.url), squash_sha, 2, {"GIT_CONFIG_GLOBAL": str(safe), **_access(origin)}
+            full,
+            _location(origin.url),
+            squash_sha,
+            2,
+            {"GIT_CONFIG_GLOBAL": str(safe.resolve()), **_access(origin)},
+        )
+        parents = git(full, "rev-list", "--parents", "--max-count=1", squash_sha, "--").decode().split()[1:]
+        if parents != [check_sha(parent_sha)]:
+            raise GitError("fetch", f"{squash_sha} has not the one parent {parent_sha}")
+        before, after = _contents(full, parent_sha), _contents(full, squash_sha)
+        own = _tree(full, squash_sha)
+        _init(path, parent_sha, bare=True)
+        _fetch(path, str(full.resolve()), parent_sha, 1, {})
+        git(path, "update-ref", f"refs/heads/{BRANCH}", parent_sha)
+        return Vault(
+            path,
+            parent_sha,
+            squash_sha,
+            _tree(full, parent_sha),
+            own,
+            tree_diff(full, _tree(full, parent_sha), own),
+            tuple(sorted(after["blob"] - before["blob"])),
+            tuple(sorted(after["tree"] - before["tree"], key=lambda tree: (tree != own, tree))),
         )
     finally:
-        safe.unlink(missing_ok=True)
-    parents = git(path, "rev-list", "--parents", "--max-count=1", squash_sha, "--").decode().split()[1:]
-    if parents != [check_sha(parent_sha)]:
-        raise GitError("fetch", f"{squash_sha} has not the one parent {parent_sha}")
-    before, after = (
-        {"tree": {_tree(path, sha)}, "blob": set[str](), "commit": set[str]()}
-        for sha in (parent_sha, squash_sha)
-    )
-    for sha, known in ((parent_sha, before), (squash_sha, after)):
-        for line in git(path, "ls-tree", "-r", "-t", "-z", sha).split(b"\0"):
-            if line:
-                _, kind, oid = line.partition(b"\t")[0].decode().split()
-                known[kind].add(oid)
-    own = _tree(path, squash_sha)
-    trees = sorted(after["tree"] - before["tree"], key=lambda tree: (tree != own, tree))
-    blobs = sorted(after["blob"] - before["blob"])
-    return Vault(path, parent_sha, squash_sha, _tree(path, parent_sha), own, tuple(blobs), tuple(trees))
+        discard(full)
+
+
+def tree_diff(path: Path, before: str, after: str) -> bytes:
+    """The diff between two trees of a bare repository: `git diff --binary --full-index -M`.
+
+    No worktree and no configuration takes part in it.
+    """
+    return git(
+        path, "diff-tree", "-p", "-r", "-M", "--unified=3", "--binary", "--full-index", "--no-ext-diff",
+        "--no-textconv", "--no-color", before, after, "--", timeout_s=FETCH_TIMEOUT_S,
+    )  # fmt: skip
+
+
+def objects_of(path: Path, tree: str) -> set[str]:
+    """The ids of a tree, its subtrees and its blobs."""
+    found = _contents(path, tree)
+    return {tree} | found["tree"] | found["blob"]
+
+
+def _contents(path: Path, tree: str) -> dict[str, set[str]]:
+    """The ids in a tree, by type, its own included when it is the tree of a commit."""
+    known: dict[str, set[str]] = {"tree": {_tree(path, tree)}, "blob": set(), "commit": set()}
+    for line in git(path, "ls-tree", "-r", "-t", "-z", tree).split(b"\0"):
+        if line:
+            _, kind, oid = line.partition(b"\t")[0].decode().split()
+            known[kind].add(oid)
+    return known
 
 
 def seal(vault: Vault, path: Path) -> None:
@@ -160,6 +198,9 @@ def _init(path: Path, sha: str, *, bare: bool) -> None:
     kind = ["--bare"] if bare else [f"--initial-branch={BRANCH}"]
     length = "sha256" if len(sha) == 64 else "sha1"
     git(path, "init", "--quiet", "--template=", f"--object-format={length}", *kind, ".")
+    if bare:
+        (path / "info").mkdir(exist_ok=True)
+        (path / "info" / "attributes").write_text(_ATTRIBUTES)
     for key in ("gc.auto", "maintenance.auto"):
         git(path, "config", key, "0" if key == "gc.auto" else "false")
     for key in ("core.symlinks", "core.ignorecase", "core.precomposeunicode"):
@@ -168,8 +209,8 @@ def _init(path: Path, sha: str, *, bare: bool) -> None:
 
 def _fetch(path: Path, url: str, sha: str, depth: int, env: dict[str, str]) -> None:
     git(
-        path, "fetch", "--quiet", "--no-tags", f"--depth={depth}", "--no-write-fetch-head", "--no-auto-gc", "--", url, sha,
-        env=env, timeout_s=FETCH_TIMEOUT_S,
+        path, "fetch", "--quiet", "--no-tags", f"--depth={depth}", "--no-write-fetch-head", "--no-auto-gc",
+        "--", url, sha, env=env, timeout_s=FETCH_TIMEOUT_S,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalrunner.errors import InputError, Problem, show
+from evalrunner.git.diff import DiffError, payload_diff
 from evalrunner.model.comparison import Comparison, Point
 from evalrunner.records import Item, Outcome
 from evalrunner.rubric import Rubric
@@ -91,7 +92,9 @@ class Told(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     candidate_diff: str | None = None
+    candidate_diff_base64: str | None = None
     landed_diff: str | None = None
+    landed_diff_base64: str | None = None
     candidate_tree: str | None = None
     landed_tree: str | None = None
     contaminated: bool = False
@@ -144,6 +147,10 @@ class Sample:
             issue=_ROUTING.sub("", str(self.item.payload.get("issue_body") or "")),
             candidate=self.told.candidate_diff or "",
             landed=self.landed or "",
+            exact=_exact(
+                (self.told.candidate_diff, self.told.candidate_diff_base64),
+                (self.landed, self.told.landed_diff_base64),
+            ),
             candidate_tree=self.told.candidate_tree,
             landed_tree=self.told.landed_tree,
             checklist=tuple(checklist),
@@ -203,6 +210,17 @@ def _fate(outcome: Outcome, told: Told) -> tuple[Fate, str | None]:
     if told.candidate_diff is not None and not told.candidate_diff.strip():
         return "empty", None
     return "compare", None
+
+
+def _exact(*diffs: tuple[str | None, str | None]) -> tuple[bytes, bytes] | None:
+    """Both diffs as bytes; None where one has no base64 beside a text that lost some, or one that is none."""
+    if any(encoded is None and "\ufffd" in (text or "") for text, encoded in diffs):
+        return None
+    try:
+        first, second = (payload_diff({"diff": text, "diff_base64": encoded}) for text, encoded in diffs)
+    except DiffError:
+        return None
+    return first, second
 
 
 def _text(values: Mapping[str, Any], name: str) -> str | None:

@@ -149,7 +149,8 @@ class DiffVerdict(Component):
 
     def planned(self, items: Sequence[Item], bench: Bench) -> list[PlannedCall]:
         """Every seat on every item, each with its re-asks, at the largest sample that is put to an LLM."""
-        largest = Comparison("", 1, "", "", "x" * self.max_bytes, None, None, rules_of(bench.rubric).points)
+        points = rules_of(bench.rubric).points
+        largest = Comparison("", 1, "", "", "x" * self.max_bytes, None, None, None, points)
         return [
             PlannedCall(seat.id, *bound, is_reask=ask > 0)
             for seat in _seats(bench)

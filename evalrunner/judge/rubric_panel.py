@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from pydantic import Field
 
+from evalrunner.calls.side_by_side import side_by_side
 from evalrunner.component import Component
 from evalrunner.errors import Problem
 from evalrunner.judge.base import unfit
@@ -50,15 +51,17 @@ class RubricPanel(Component):
         """One panel call: every seat on every chunk, in panel order, then in chunk order."""
         chunks = self.chunks(items)
         bench.desk.expect(len(chunks) * sum(seat.kind == "llm" for seat in bench.seats))
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(
-                    seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
-                )
-                for place, seat in enumerate(_seats(bench))
+
+        async def scored(place: int, seat: RubricSeat) -> list[Judgement]:
+            one_by_one = (
+                seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
                 for number, chunk in enumerate(chunks, start=1)
-            ]
-        return [task.result() for task in tasks]
+            )
+            return await side_by_side(one_by_one, seat.at_once)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(scored(place, seat)) for place, seat in enumerate(_seats(bench))]
+        return [judgement for task in tasks for judgement in task.result()]
 
     def figures(
         self,

@@ -1,7 +1,8 @@
 """The clients that speak to providers, imported when one is needed: they are what takes longest to start."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from threading import Lock, Thread
 from typing import Literal
@@ -10,32 +11,35 @@ from evalrunner.calls.request import Client
 
 ClientName = Literal["litellm", "openai_compatible"]
 
-_clients: dict[ClientName, Client] = {}
-_opening = Lock()
+_clients: dict[ClientName, "Future[Client]"] = {}
+_lock = Lock()
 
 
 async def ready(name: ClientName) -> Client:
     """The process's client of this name. While it is imported, the loop goes on with other calls."""
-    return _clients.get(name) or await asyncio.to_thread(_opened, name)
+    begin([name])
+    client = _clients[name]
+    return client.result() if client.done() else await asyncio.wrap_future(client)
 
 
 def begin(names: Iterable[ClientName]) -> None:
     """Starts to import clients in a thread of its own, beside whatever else there is to do."""
-    wanted = sorted(set(names) - _clients.keys(), reverse=True)  # the light one first
+    with _lock:
+        wanted = sorted(set(names) - _clients.keys(), reverse=True)  # the light one first
+        for name in wanted:
+            _clients[name] = Future()
+            _clients[name].set_running_or_notify_cancel()  # a call that is cancelled takes it from no other
     if wanted:
-        Thread(target=partial(_open_all, wanted), name="evalrunner-clients", daemon=True).start()
+        # no daemon: a process must not end in the middle of an import
+        Thread(target=partial(_import, wanted), name="evalrunner-clients").start()
 
 
-def _open_all(names: Iterable[ClientName]) -> None:
+def _import(names: Sequence[ClientName]) -> None:
     for name in names:
-        _opened(name)
-
-
-def _opened(name: ClientName) -> Client:
-    with _opening:
-        if name not in _clients:
-            _clients[name] = _open(name)
-        return _clients[name]
+        try:
+            _clients[name].set_result(_open(name))
+        except BaseException as error:
+            _clients[name].set_exception(error)
 
 
 def _open(name: ClientName) -> Client:

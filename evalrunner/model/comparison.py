@@ -32,7 +32,8 @@ class Comparison:
     Attributes:
         item, run: which sample.
         issue: the text of the issue that both changes are to resolve.
-        candidate, landed: the two diffs, of one base.
+        candidate, landed: the two diffs, of one base, as text.
+        exact: the same diffs as bytes; None where their text is not all of them.
         candidate_tree, landed_tree: the ids of the trees that they lead to; None where they are not known.
         checklist: what a defect can be.
     """
@@ -42,6 +43,7 @@ class Comparison:
     issue: str
     candidate: str
     landed: str
+    exact: tuple[bytes, bytes] | None
     candidate_tree: str | None
     landed_tree: str | None
     checklist: tuple[Point, ...]

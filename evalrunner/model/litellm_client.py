@@ -1,7 +1,6 @@
 """Sends one request through litellm, once: no retries, no prices, no limits; the desk does those."""
 
 import asyncio
-import gc
 import json
 import logging
 import os
@@ -12,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from evalrunner.calls.request import CallFailed, CallReply, CallRequest
+from evalrunner.garbage import LeftAlone
 from evalrunner.model.ids import split
 from evalrunner.model.keys import PLACEHOLDER, find_key, key_problem
 from evalrunner.receipt.jsontext import clean
@@ -38,15 +38,9 @@ def load() -> Any:
     os.environ["LITELLM_OFFLINE_MODE"] = "true"
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # or it reads the keys of a ./.env behind our back
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import litellm
-    finally:
-        if collecting:
-            gc.enable()
+    with LeftAlone(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import litellm
     litellm.suppress_debug_info = True  # it prints to stdout otherwise
     litellm.telemetry = False
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)

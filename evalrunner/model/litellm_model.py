@@ -13,7 +13,7 @@ from evalrunner.model.asking import REASK, Asked, Parse, ask, correction_bytes
 from evalrunner.model.clients import ClientName, ready
 from evalrunner.model.comparison import Comparison, comparison_messages, read_said, said_schema
 from evalrunner.model.ids import direct_route, id_problem, names_provider, route
-from evalrunner.model.keys import key_problem
+from evalrunner.model.keys import key_problem, variables
 from evalrunner.model.panel_prompt import panel_messages
 from evalrunner.model.params import check_endpoint, check_params
 from evalrunner.model.reply import read_scores, scores_schema
@@ -95,6 +95,11 @@ class LitellmModel(Component):
     def kind(self) -> SeatKind:
         """Always `llm`."""
         return "llm"
+
+    @property
+    def at_once(self) -> int:
+        """Twice as many as may be in flight, so that the next is ready when one is through, or waits to retry."""
+        return 2 * self.concurrency
 
     @property
     def limits(self) -> Limits:
@@ -274,6 +279,10 @@ class LitellmModel(Component):
         """Whether the key is there: names the variable that is missing."""
         problem = key_problem(self.id, self._route, self.api_base, self.api_key_env, environ)
         return [] if problem is None else [problem]
+
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variables that may hold the key; none where no key is needed or none is known."""
+        return variables(self._route, self.api_base, self.api_key_env)
 
 
 def _detail(asked: Asked[Any]) -> dict[str, Any]:

@@ -277,15 +277,16 @@ def scores_schema(rubric: Rubric) -> dict[str, Any]:
     score: dict[str, Any] = {"type": "number"}
     if rubric.scale is not None:
         score |= {"minimum": _plain(rubric.scale.min), "maximum": _plain(rubric.scale.max)}
-    return _closed(
+    return closed(
         {
-            "scores": _closed(dict.fromkeys(rubric.names, score)),
+            "scores": closed(dict.fromkeys(rubric.names, score)),
             "improvements": {"type": "array", "items": {"type": "string"}},
         }
     )
 
 
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object with these properties, all of them, and no others."""
     return {
         "type": "object",
         "properties": properties,

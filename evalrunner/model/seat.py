@@ -97,6 +97,11 @@ class Seat(Speaker, Protocol):
 class RubricSeat(Seat, Protocol):
     """A seat that scores items on a rubric."""
 
+    @property
+    def at_once(self) -> int:
+        """How many chunks it is worth scoring at a time; from 1."""
+        ...
+
     async def score(
         self, items: Sequence[Item], *, place: int, cycle: int, chunk: int, prompt: str, bench: Bench
     ) -> Judgement:

@@ -16,8 +16,6 @@ from evalrunner.records import Judgement
 EQUALITY_ID = "tree-equality-v1"
 """Stands in receipts. Goes up whenever what counts as equal changes."""
 
-UNREADABLE = "\ufffd"
-
 
 class TreeEquality(Component):
     """A heuristic, and no LLM: the same tree is correct, anything else is unknown. It never says defect.
@@ -81,11 +79,10 @@ def _seen(comparison: Comparison) -> tuple[str | None, str]:
     trees = comparison.candidate_tree, comparison.landed_tree
     if None not in trees and trees[0] == trees[1]:
         return "the resulting trees are the same", ""
-    texts = comparison.candidate, comparison.landed
-    if any(UNREADABLE in text for text in texts):
+    if comparison.exact is None:
         return None, "the trees differ, and a diff holds bytes that are no text"
     try:
-        same = same_heads(*(text.encode("utf-8", "surrogatepass") for text in texts))
+        same = same_heads(*comparison.exact)
     except DiffError as error:
         return None, f"the trees cannot be compared: {error}"
     if same:

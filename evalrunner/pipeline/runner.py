@@ -1,6 +1,5 @@
 """Runs a composed config from its source to its receipt: select, produce, judge."""
 
-import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,8 +11,10 @@ from evalrunner.budget.budget import BudgetExhausted, Ledger
 from evalrunner.calls.desk import Desk, Progress
 from evalrunner.calls.journal import Journal
 from evalrunner.calls.loop import run_async
+from evalrunner.calls.side_by_side import side_by_side
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem, show
+from evalrunner.model.clients import ClientName, begin
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, Seat, Speaker
 from evalrunner.pipeline.assembly import (
@@ -188,16 +189,13 @@ async def produce(session: Session, piped: Piped) -> Piped:
     """Runs the subject on every item, `runs` times; one run after another unless `concurrency` says more."""
     config = session.config
     desk = session.desk()
-    gate = asyncio.Semaphore(config.concurrency)
     bench = session.bench(desk)
 
     async def runs(item: Item) -> list[Outcome]:
-        async with gate:
-            return [await _run(session, item, run, bench) for run in range(1, config.runs + 1)]
+        return [await _run(session, item, run, bench) for run in range(1, config.runs + 1)]
 
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(runs(item)) for item in piped.items]
+        outcomes = await side_by_side(map(runs, piped.items), config.concurrency)
     except BaseExceptionGroup as several:
         raise _first(several) from several
     finally:
@@ -206,7 +204,7 @@ async def produce(session: Session, piped: Piped) -> Piped:
     via = piped.via.model_copy(
         update={"subject": described, "subject_sha8": subject_sha8(described), "runs": config.runs}
     )
-    return Piped(piped.items, [outcome for task in tasks for outcome in task.result()], via)
+    return Piped(piped.items, [outcome for each in outcomes for outcome in each], via)
 
 
 def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
@@ -348,11 +346,20 @@ def _selection(via: Via) -> dict[str, Any] | None:
     }
 
 
-def run(session: Session) -> Finished:
-    """The three stages in one process."""
+def run(session: Session, examine: Callable[[Session, Sequence[Item]], None] | None = None) -> Finished:
+    """The three stages in one process.
+
+    Args:
+        session: the attempt.
+        examine: is shown the items before anything is called, and may raise.
+    """
     preflight(session)
     check_subject(session)
+    _open_clients(session, only="openai_compatible")
     piped = select(session)
+    if examine is not None:
+        examine(session, piped.items)
+    _open_clients(session)
     return run_async(_produce_and_judge(session, piped))
 
 
@@ -360,10 +367,17 @@ async def _produce_and_judge(session: Session, piped: Piped) -> Finished:
     return await judge(session, await produce(session, piped))
 
 
+def _open_clients(session: Session, only: ClientName | None = None) -> None:
+    """Starts to import what will speak to the providers, beside what else there is to do."""
+    named: set[ClientName | None] = {getattr(speaker, "speaks", None) for speaker in _asked(session)}
+    begin(name for name in named if name is not None and only in {None, name})
+
+
 def run_produce(session: Session, piped: Piped) -> Piped:
     """The second stage by itself."""
     preflight(session)
     check_subject(session)
+    _open_clients(session)
     return run_async(produce(session, piped))
 
 
@@ -388,4 +402,5 @@ def run_judge(session: Session, piped: Piped) -> Finished:
                 "the subject=... that produce was given",
             )
         )
+    _open_clients(session)
     return run_async(judge(session, piped))

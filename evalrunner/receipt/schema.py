@@ -33,6 +33,7 @@ __all__ = [
     "assemble",
     "parse",
     "timestamp",
+    "unknown",
 ]
 
 SCHEMA_VERSION: Final = 1
@@ -40,7 +41,9 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True
+    )
 
 
 class _Described(_Part):
@@ -285,7 +288,7 @@ def assemble(values: Mapping[str, Any]) -> Receipt:
     receipt, problems = _validated(values, "")
     if receipt is None:
         raise InputError(problems)
-    lost = list(_lost(values, receipt.to_json(), ""))
+    lost = unknown(values, receipt)
     if lost:
         raise InputError(
             [
@@ -294,6 +297,11 @@ def assemble(values: Mapping[str, Any]) -> Receipt:
             ]
         )
     return receipt
+
+
+def unknown(given: Mapping[str, Any], receipt: Receipt) -> list[str]:
+    """The dotted keys of a JSON object that are none of a receipt's, and did not make it into `receipt`."""
+    return list(_lost(given, receipt.to_json(), ""))
 
 
 def _lost(given: Any, kept: Any, path: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A proxy that lets a program in a box reach the hosts that are named, and no other.
 
-It listens on a Unix socket, for `forward.py`. `CONNECT host:port` opens a tunnel; a request for an `http://` URL is
-sent on, one a connection. Whatever is asked for must be, letter by letter, among the allowed ones.
+It listens on a Unix socket, for `forward.py`. `CONNECT host:port` opens a tunnel; a request for an `http://`
+URL is sent on, one a connection. What is asked for must be, letter by letter, among the allowed places.
 """
 
 import asyncio
@@ -95,12 +95,13 @@ async def _serve(state: Egress, reader: asyncio.StreamReader, writer: asyncio.St
         else:
             host, _, port = asked.rpartition(":")
             opening = asyncio.open_connection(host.strip("[]"), int(port))
-            far_reader, far = await asyncio.wait_for(opening, CONNECT_TIMEOUT_S)
+            far_reader, opened = await asyncio.wait_for(opening, CONNECT_TIMEOUT_S)
+            far = opened
             if sent_on is None:
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
             else:
-                far.write(sent_on)
-            await asyncio.gather(_pump(reader, far), _pump(far_reader, writer))
+                opened.write(sent_on)
+            await asyncio.gather(_pump(reader, opened), _pump(far_reader, writer))
         await writer.drain()
     except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         with suppress(OSError):
@@ -128,7 +129,7 @@ def _answer(status: str) -> bytes:
 
 
 def _understood(head: bytes) -> tuple[str | None, bytes | None]:
-    """The place that a request is for, and what to send there; None for a tunnel. No place: not understood."""
+    """The place that a request is for (None: not understood), and what to send there (None for a tunnel)."""
     line, _, rest = head.partition(b"\r\n")
     parts = line.decode("latin-1").split(" ")
     if len(parts) != 3 or not parts[2].startswith("HTTP/1."):

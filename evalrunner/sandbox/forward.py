@@ -2,12 +2,13 @@
 
     forward.py PORT SOCKET PROGRAM [ARGUMENT...]
 
-A box has a network of its own in which nothing else listens. What connects to 127.0.0.1:PORT there is passed on
-to the Unix socket, behind which `egress.py` decides where it may go. Then this process becomes the program.
+A box has a network of its own in which nothing else listens. What connects to 127.0.0.1:PORT there is passed
+on to the Unix socket, behind which `egress.py` decides where it may go. This process becomes the program.
 
 Only the standard library is imported, since nothing else need be in the box.
 """
 
+import contextlib
 import os
 import socket
 import sys
@@ -56,10 +57,8 @@ def pump(one: socket.socket, other: socket.socket) -> None:
         other.shutdown(socket.SHUT_WR)
     except OSError:
         for each in (one, other):
-            try:
+            with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
 
 
 if __name__ == "__main__":

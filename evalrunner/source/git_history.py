@@ -1,4 +1,4 @@
-"""The source `git_history`: squash commits of a local repository, with issue bodies from a JSON file. Offline."""
+"""The source `git_history`: squash commits of a local repository, issue bodies from a JSON file. Offline."""
 
 import json
 import re

@@ -108,7 +108,8 @@ def _asking(where: str) -> Iterator[None]:
     except GithubException as error:
         raise _failed(where, f"the API refused: {_said(error)}") from error
     except Exception as error:
-        raise _failed(where, f"the API cannot be asked: {type(error).__name__}: {error}") from error
+        reason = getattr(error.args[0], "reason", error) if error.args else error
+        raise _failed(where, f"the API cannot be asked: {type(error).__name__}: {reason}") from error
 
 
 def _failed(where: str, what: str) -> SourceFailedError:
@@ -143,7 +144,7 @@ class _Forge:
             with _asking(self.where):
                 pull = next(pulls, None)
                 # merging updates: what was last updated before the window was merged no later
-                if pull is None or pull.updated_at <= since:
+                if pull is None or pull.updated_at is None or pull.updated_at <= since:
                     return
                 merged = pull.merged_at if pull.base.ref == self.branch else None
             if merged is not None:

@@ -1,4 +1,4 @@
-"""Which merged pull requests give an item for blind re-implementation; the same rule for every place they lie in.
+"""Which merged pull requests give an item for blind re-implementation: one rule, wherever they lie.
 
 Both sources read a forge through `Reader` and say on stderr why anything is left out.
 """
@@ -23,9 +23,9 @@ from evalrunner.source.plan_section import NotEligible, closed_issues, read_plan
 from evalrunner.source.strata import allocate
 
 CODE_GLOBS = (
-    "*.c", "*.cc", "*.cpp", "*.cs", "*.css", "*.go", "*.h", "*.hpp", "*.html", "*.java", "*.js", "*.jsx", "*.kt",
-    "*.lua", "*.php", "*.pl", "*.py", "*.r", "*.rb", "*.rs", "*.scala", "*.sh", "*.sql", "*.swift", "*.ts", "*.tsx",
-    "*.vue",
+    "*.c", "*.cc", "*.cpp", "*.cs", "*.css", "*.go", "*.h", "*.hpp", "*.html", "*.java", "*.js", "*.jsx",
+    "*.kt", "*.lua", "*.php", "*.pl", "*.py", "*.r", "*.rb", "*.rs", "*.scala", "*.sh", "*.sql", "*.swift",
+    "*.ts", "*.tsx", "*.vue",
 )  # fmt: skip
 """What counts as code unless the configuration says otherwise."""
 
@@ -233,7 +233,7 @@ def choose(items: Sequence[Item], selection: Selection) -> list[Item]:
     """The selected items.
 
     `source` keeps their order, the newest merge first. `sha256` without a seed is the order of the sha256 of
-    the squash sha (its hex digits as ASCII), and with a seed that of `selection_key(seed, squash sha)`: either
+    the squash sha (its hex digits, ASCII), and with a seed that of `selection_key(seed, squash sha)`. Either
     way the same candidates give the same sample, whatever order they come in.
     """
     if selection.order == "sha256":

@@ -20,14 +20,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evalrunner.component import Component
-from evalrunner.errors import Problem
+from evalrunner.errors import ConfigError, Problem
 from evalrunner.git import contamination
 from evalrunner.git.contamination import Checks
 from evalrunner.git.diff import diff_payload
-from evalrunner.git.harvest import Harvest, harvest, objects_of, place_of, tree_diff
+from evalrunner.git.harvest import Harvest, harvest, place_of
 from evalrunner.git.run import GitError
 from evalrunner.git.scratch import discard, scratch
-from evalrunner.git.sealed import Origin, Vault, clean_origin, fill_vault, seal
+from evalrunner.git.sealed import Origin, Vault, clean_origin, fill_vault, objects_of, seal
 from evalrunner.model.seat import Bench, PlannedCall, Speaker
 from evalrunner.records import Item, Outcome, OutcomeStatus, Spend
 
@@ -57,6 +57,9 @@ class Task(BaseModel):
     issue_body: str
     repository: str
     squash_sha: Sha
+
+
+FREE = Spend()
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Work:
 
     status: Literal["ok", "timeout", "error"] = "ok"
     error: str | None = None
-    spend: Spend = Spend()
+    spend: Spend = FREE
     isolation: str = NOTHING_RUNS
     about: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
@@ -104,7 +107,6 @@ class _Ready:
     vault: Vault
     path: Path
     place: tuple[int, int]
-    landed: bytes
     before: Checks
 
 
@@ -113,7 +115,7 @@ class Agent(Component, ABC):
 
     Attributes:
         agent_timeout: seconds for a sample; what is there by then is harvested all the same.
-        clone_token_env: the variable with the token for cloning; it is sent to the repository's URL and nowhere else.
+        clone_token_env: the variable with the token for cloning; it is sent to the repository's URL alone.
         keep_repos: leaves each sealed repository in the run folder.
     """
 
@@ -143,9 +145,18 @@ class Agent(Component, ABC):
         """None: an agent is no model of ours."""
         return ()
 
-    def check_ready(self, environ: Mapping[str, str]) -> list[Problem]:
-        """What is missing before the first sample can be produced."""
+    def missing(self, environ: Mapping[str, str]) -> list[Problem]:
+        """What it lacks before the first sample can be produced."""
         return []
+
+    def check_installed(self) -> None:
+        """See `Checked.check_installed`.
+
+        Raises:
+            ConfigError: with everything that is missing.
+        """
+        if problems := self.missing(os.environ):
+            raise ConfigError(problems)
 
     async def produce(self, item: Item, run: int, bench: Bench) -> Outcome:
         """One sample. What goes wrong in it is the outcome's status."""
@@ -158,7 +169,7 @@ class Agent(Component, ABC):
         folder = scratch().folder("blind")
         try:
             outcome = await self._sample(item, task, run, folder, bench)
-        except GitError as error:
+        except (GitError, OSError) as error:
             outcome = Outcome(
                 item_id=item.id,
                 run=run,
@@ -185,9 +196,9 @@ class Agent(Component, ABC):
         path = folder / "repository"
         seal(vault, path)
         before = contamination.before(vault, path, folder / "lens-before")
-        return _Ready(vault, path, place_of(path), tree_diff(vault, vault.landed_tree), before)
+        return _Ready(vault, path, place_of(path), before)
 
-    def _outcome(
+    def _outcome(  # noqa: PLR0917 - one call
         self, item: Item, task: Task, run: int, folder: Path, bench: Bench, ready: _Ready, work: Work
     ) -> Outcome:
         got: Harvest | None = None
@@ -204,7 +215,7 @@ class Agent(Component, ABC):
             except GitError as error:
                 status = "error"
                 errors.append(f"nothing could be harvested: {' '.join(str(error).split())}")
-            known = objects_of(ready.vault, got.tree) if got is not None else set[str]()
+            known = objects_of(ready.vault.path, got.tree) if got is not None else set[str]()
             elsewhere = [each for each in (aside, *work.elsewhere) if each.is_dir()]
             after = contamination.after(
                 ready.vault, ready.path, folder / "lens-after", ready.before, known, elsewhere
@@ -223,7 +234,7 @@ class Agent(Component, ABC):
         payload: dict[str, Any] = {
             **_facts(task),
             **_named("candidate_diff", got.diff if got is not None else b""),
-            **_named("landed_diff", ready.landed),
+            **_named("landed_diff", ready.vault.landed_diff),
             "contaminated": bool(hits),
             "flags": flags,
             "checks": checks,
@@ -234,7 +245,7 @@ class Agent(Component, ABC):
         kept = _keep(bench.folder, item.id, run, {
             "transcript.txt": work.transcript,
             "candidate.diff": got.diff if got is not None else None,
-            "landed.diff": ready.landed,
+            "landed.diff": ready.vault.landed_diff,
             "objects-before.txt": ready.before.objects,
             "objects-after.txt": after.objects if after is not None else None,
             "checks.json": json.dumps({**checks, "flags": flags}, indent=2).encode(),

@@ -17,7 +17,7 @@ _QUIET = {"agent_message", "reasoning", "todo_list", "error", "file_change"}
 class Codex(HostedAgent):
     """Codex. Web search is off, and the user's own configuration, MCP servers included, is not loaded.
 
-    In a box of ours its own sandbox is switched off, since boxes do not nest; elsewhere it may write only into
+    In our box its own sandbox is switched off, since boxes do not nest. Elsewhere it may only write into
     the repository and has no network.
     """
 

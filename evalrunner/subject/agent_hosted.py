@@ -51,7 +51,7 @@ class HostedAgent(ProgramAgent, ABC):
 
 
 def events(transcript: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a transcript of JSON lines, with the numbers of their lines; other lines are passed over."""
+    """The objects of a transcript of JSON lines, with the numbers of their lines. Others do not count."""
     for at, line in enumerate(transcript.split(b"\n"), start=1):
         try:
             event = json.loads(line)

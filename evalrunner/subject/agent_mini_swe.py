@@ -1,7 +1,6 @@
 """The agent `mini_swe_agent`: mini-SWE-agent, whose only tool is the shell."""
 
 import json
-import os
 import stat
 from collections.abc import Mapping
 from typing import Any
@@ -67,17 +66,12 @@ class MiniSweAgent(HostedAgent):
 
 
 def _trajectory(given: Given) -> dict[str, Any] | None:
-    """The trajectory, or None. The agent could have put anything in its place."""
+    """The trajectory, or None. The agent could have put anything in its place, but runs no more."""
     try:
-        file = os.open(given.home / TRAJECTORY, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with os.fdopen(file, "rb") as stream:
-        found = os.fstat(file)
+        found = (given.home / TRAJECTORY).lstat()
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
             return None
-        try:
-            told = json.loads(stream.read())
-        except (ValueError, RecursionError):
-            return None
+        told = json.loads((given.home / TRAJECTORY).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
     return told if isinstance(told, dict) else None

@@ -1,13 +1,11 @@
-"""What the agents that are programs have in common: argv, environment, isolation, and reading the transcript."""
+"""What agents that are programs have in common: argv, environment, isolation, and reading the transcript."""
 
 import asyncio
 import os
 import re
 import shutil
-import sys
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -18,16 +16,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from evalrunner.component import FilePath, Many
 from evalrunner.errors import Problem, nearest
-from evalrunner.git.run import IDENTITY_EMAIL
 from evalrunner.records import Spend, Usage
-from evalrunner.sandbox import forward
-from evalrunner.sandbox.bubblewrap import SYSTEM, Bind, Isolation, probe, wrap
-from evalrunner.sandbox.egress import Egress, egress, place
-from evalrunner.sandbox.process import ProcessResult, run_async
+from evalrunner.sandbox.bubblewrap import Isolation, probe
+from evalrunner.sandbox.egress import Egress, place
+from evalrunner.sandbox.process import ProcessResult
 from evalrunner.subject.agent import Agent, Job, Variable, Work
+from evalrunner.subject.agent_box import Box
 from evalrunner.subject.transcript import Step, scan
 
-PROXY_PORT = 3128
 UNKNOWN_COST = Spend(usage=Usage(), cost_usd=None)
 
 _FORGE = re.compile(
@@ -94,7 +90,7 @@ class ProgramAgent(Agent):
     """An agent that is a program, run in the sealed repository.
 
     Attributes:
-        isolation: `required` refuses to run where programs cannot be isolated; `preferred` says so and goes on.
+        isolation: `required` refuses where programs cannot be isolated; `preferred` says so, and runs.
         aliases: implementation model -> the arguments that make the program use it.
         key_env: the variable with the agent's own token. It is the only credential that is handed on.
         env: more variables that are handed on where they are set. Of anything else the program sees nothing.
@@ -148,7 +144,7 @@ class ProgramAgent(Agent):
         """Whether a model without an alias cannot be used."""
         return True
 
-    def check_ready(self, environ: Mapping[str, str]) -> list[Problem]:
+    def missing(self, environ: Mapping[str, str]) -> list[Problem]:
         """A missing program, token, alias or isolation."""
         problems = []
         isolation = probe()
@@ -165,7 +161,7 @@ class ProgramAgent(Agent):
             for each in self.read_only
             if not each.exists()
         ]
-        found = shutil.which(self.executable, path=environ.get("PATH"))
+        found = shutil.which(_absolute(self.executable), path=environ.get("PATH"))
         if found is None:
             problems.append(
                 Problem(
@@ -174,7 +170,7 @@ class ProgramAgent(Agent):
                     allowed=self.install_hint(),
                 )
             )
-        elif isolation.kind != "none" and not self._sees(Path(found)):
+        elif isolation.kind != "none" and not self._box(isolation).sees(Path(found)):
             problems.append(
                 Problem(
                     "subject.read_only",
@@ -203,152 +199,88 @@ class ProgramAgent(Agent):
         if alias is None and self.needs_alias():
             near = nearest(job.task.model, self.aliases)
             known = f"known: {', '.join(self.aliases)}" + (f"; did you mean {near!r}?" if near else "")
-            return Work(
-                status="error",
-                error=f"subject.aliases has no entry for the model {job.task.model!r}; {known}",
-            )
-        isolation = await asyncio.to_thread(probe)
-        if isolation.kind == "none":
-            if self.isolation == "required":
-                return Work(
-                    status="error", error=f"isolation is required, but {isolation.reason}", isolation="none"
-                )
-            job.bench.note(
-                f"WEAK ISOLATION (none): {isolation.reason}; agents see this machine's files and network, "
-                "and only the objects and the transcript speak for their blindness"
-            )
-        given = _given(job, tuple(alias or ()), isolation)
-        async with self._way_out(job, isolation) as out:
-            result = await self._run(job, given, isolation, out is not None)
-        read = await asyncio.to_thread(self.read, result.stdout, result.stderr, given)
-        flags = [f"it tried to reach {each}, which is not allowed" for each in (out.refused if out else ())]
-        host = urlsplit(job.task.repository).hostname
-        flags += scan(
-            read.steps,
-            inside=[str(job.path), str(given.home), str(given.issue_file.parent)],
-            hidden=job.hidden,
-            hosts=[host] if host else [],
+            said = f"subject.aliases has no entry for the model {job.task.model!r}; {known}"
+            return Work(status="error", error=said)
+        box = self._box(await asyncio.to_thread(probe))
+        if (refused := self._refused(box, job)) is not None:
+            return Work(status="error", error=refused, isolation=box.isolation.kind)
+        given = _given(job, tuple(alias or ()), box)
+        argv = self.argv(job, given)
+        names = [*self.env, *([self.key_env] if self.key_env else [])]
+        result, out = await box.run(
+            [_absolute(argv[0]), *argv[1:]],
+            cwd=job.path,
+            home=given.home,
+            shown=given.issue_file.parent,
+            net=job.folder / "net",
+            variables={
+                **self.own_environment(),
+                **{each: os.environ[each] for each in names if each in os.environ},
+            },
+            stdin=self.stdin(job),
+            timeout_s=self.agent_timeout,
         )
+        read = await asyncio.to_thread(self.read, result.stdout, result.stderr, given)
         status, error = _ended(result, read, self.agent_timeout)
-        about = {
-            "reason": isolation.reason,
-            "egress": list(self.egress) if isolation.kind != "none" else None,
-            "reached": list(out.used) if out else [],
-            "refused": list(out.refused) if out else [],
-            "exit": result.code,
-        }
         return Work(
             status=status,
             error=error,
             spend=read.spend,
-            isolation=isolation.kind,
-            about=about,
-            flags=tuple(flags),
+            isolation=box.isolation.kind,
+            about={
+                "reason": box.isolation.reason,
+                "egress": list(self.egress) if box.closed else None,
+                "reached": list(out.used) if out else [],
+                "refused": list(out.refused) if out else [],
+                "exit": result.code,
+            },
+            flags=tuple(_flags(job, given, read, out)),
             transcript=_whole(result),
             elsewhere=(given.home,),
         )
 
-    @asynccontextmanager
-    async def _way_out(self, job: Job, isolation: Isolation) -> AsyncIterator[Egress | None]:
-        if isolation.kind == "none" or not self.egress:
-            yield None
-            return
-        folder = job.folder / "net"
-        folder.mkdir()
-        async with egress(folder / "out", self.egress) as state:
-            yield state
+    def _box(self, isolation: Isolation) -> Box:
+        return Box(isolation, tuple(self.read_only), tuple(self.egress))
 
-    async def _run(self, job: Job, given: Given, isolation: Isolation, has_way_out: bool) -> ProcessResult:
-        argv = self.argv(job, given)
-        env = self._environment(given, has_way_out)
-        if isolation.kind != "none":
-            binds = [
-                Bind(job.path, writable=True),
-                Bind(given.home, writable=True),
-                Bind(given.issue_file.parent),
-                *(Bind(each) for each in self._visible()),
-            ]
-            if has_way_out:
-                script, python = Path(forward.__file__).resolve(), _python()
-                binds += [Bind(script), Bind(job.folder / "net"), *(Bind(each) for each in _home_of(python))]
-                argv = [
-                    str(python),
-                    "-I",
-                    "-S",
-                    str(script),
-                    str(PROXY_PORT),
-                    str(job.folder / "net" / "out"),
-                    *argv,
-                ]
-            argv = wrap(argv, binds, cwd=job.path, net=False)
-        return await run_async(
-            argv, cwd=job.path, env=env, timeout_s=self.agent_timeout, stdin=self.stdin(job)
+    def _refused(self, box: Box, job: Job) -> str | None:
+        """Why the program must not run there; says it where it runs though it is not isolated."""
+        origin = job.task.repository
+        if box.closed:
+            if "://" not in origin and box.touches(Path(origin).expanduser()):
+                return f"the agent would see what landed: {origin} overlaps with what it is shown (read_only)"
+            return None
+        if self.isolation == "required":
+            return f"isolation is required, but {box.isolation.reason}"
+        job.bench.note(
+            f"WEAK ISOLATION (none): {box.isolation.reason}; agents see this machine's files and network, "
+            "and only the objects and the transcript speak for their blindness"
         )
-
-    def _environment(self, given: Given, has_way_out: bool) -> dict[str, str]:
-        """All that the program finds in its environment."""
-        names = [*self.env, *([self.key_env] if self.key_env else [])]
-        env = {
-            "PATH": self._path(given.isolated),
-            "HOME": str(given.home),
-            "TMPDIR": "/tmp" if given.isolated else str(given.home),
-            "LANG": "C.UTF-8",
-            "TERM": "dumb",
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_AUTHOR_NAME": "agent",
-            "GIT_AUTHOR_EMAIL": IDENTITY_EMAIL,
-            "GIT_COMMITTER_NAME": "agent",
-            "GIT_COMMITTER_EMAIL": IDENTITY_EMAIL,
-            **self.own_environment(),
-            **{name: os.environ[name] for name in names if name in os.environ},
-        }
-        if has_way_out:
-            url = f"http://127.0.0.1:{PROXY_PORT}"
-            env |= {name: url for name in ("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy")}
-            if not any(each.startswith(("127.0.0.1:", "localhost:", "[::1]:")) for each in self.egress):
-                env |= {name: "localhost,127.0.0.1,::1" for name in ("NO_PROXY", "no_proxy")}
-        return env
-
-    def _path(self, isolated: bool) -> str:
-        """The user's PATH, without the folders that the program does not see."""
-        folders = [each for each in os.environ.get("PATH", "").split(os.pathsep) if each]
-        if isolated:
-            folders = [each for each in folders if self._sees(Path(each))]
-        return os.pathsep.join([*folders, *(each for each in ("/usr/bin", "/bin") if each not in folders)])
-
-    def _visible(self) -> list[Path]:
-        hosts = Path("/etc/hosts")
-        return [
-            *dict.fromkeys(each.resolve() for each in self.read_only),
-            *([hosts] if hosts.is_file() else []),
-        ]
-
-    def _sees(self, path: Path) -> bool:
-        """Whether a program in a box sees a path, itself and where it leads to."""
-        roots = [Path(each) for each in SYSTEM] + self._visible()
-        return all(
-            any(each.is_relative_to(root) for root in roots) for each in (path.absolute(), path.resolve())
-        )
+        return None
 
 
-def _given(job: Job, model_args: tuple[str, ...], isolation: Isolation) -> Given:
+def _given(job: Job, model_args: tuple[str, ...], box: Box) -> Given:
     home, folder = job.folder / "home", job.folder / "issue"
     home.mkdir()
     folder.mkdir()
     file = folder / "issue.md"
     file.write_text(job.task.issue_body, encoding="utf-8", errors="replace")
-    return Given(file, home, model_args, isolation.kind != "none")
+    return Given(file, home, model_args, box.closed)
 
 
-def _python() -> Path:
-    return Path(getattr(sys, "_base_executable", None) or sys.executable).resolve()
+def _absolute(program: str) -> str:
+    """A program that is named by a path, which may be relative to where the user is."""
+    return str(Path(program).expanduser().absolute()) if os.sep in program else program
 
 
-def _home_of(python: Path) -> Iterator[Path]:
-    """What a box needs so that Python runs in it, where that is no part of the system."""
-    if not any(python.is_relative_to(root) for root in SYSTEM):
-        yield Path(sys.base_prefix).resolve()
+def _flags(job: Job, given: Given, read: Read, out: Egress | None) -> list[str]:
+    host = urlsplit(job.task.repository).hostname
+    refused = [f"it tried to reach {each}, which is not allowed" for each in (out.refused if out else ())]
+    return refused + scan(
+        read.steps,
+        inside=[str(job.path), str(given.home), str(given.issue_file.parent)],
+        hidden=job.hidden,
+        hosts=[host] if host else [],
+    )
 
 
 def _ended(

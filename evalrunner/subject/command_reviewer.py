@@ -145,11 +145,10 @@ class CommandReviewer(Component):
         if not any(OUTPUT in each for each in self.argv):
             return done.stdout
         try:
-            file = os.open(_output(place), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open(_output(place), "rb", opener=_plainly) as stream:
+                data = stream.read(MOST_OUTPUT + 1)
         except OSError as error:
             raise BrokenReview(f"the file of its findings cannot be read: {error.strerror}") from None
-        with os.fdopen(file, "rb") as stream:
-            data = stream.read(MOST_OUTPUT + 1)
         if len(data) > MOST_OUTPUT:
             raise BrokenReview(f"the file of its findings is larger than {MOST_OUTPUT} bytes")
         return data
@@ -187,6 +186,11 @@ def _filled(argument: str, words: Mapping[str, str]) -> str:
     for name, path in words.items():
         argument = argument.replace(name, path)
     return argument
+
+
+def _plainly(path: str, flags: int) -> int:
+    """Opens a file as it is: no link is followed, and a pipe that nobody fills is not waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _output(place: Workspace) -> Path:

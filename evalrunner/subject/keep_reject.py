@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalrunner.errors import show
-from evalrunner.model.reply import How, ReplyRejected, exact_keys, harmless, read_object
+from evalrunner.model.reply import How, ReplyRejected, closed, exact_keys, harmless, read_object
 from evalrunner.model.seat import SeatKind
 from evalrunner.records import Item, Outcome, OutcomeStatus, Spend
 
@@ -106,16 +106,7 @@ def verdicts_schema(ids: Sequence[str]) -> dict[str, Any]:
         "verdict": {"type": "string", "enum": list(WORDS)},
         "reason": {"type": "string"},
     }
-    return _closed({"verdicts": {"type": "array", "items": _closed(verdict)}})
-
-
-def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed({"verdicts": {"type": "array", "items": closed(verdict)}})
 
 
 def described(subject: str, seat: SeatKind, **settings: Any) -> dict[str, Any]:

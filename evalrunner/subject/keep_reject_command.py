@@ -1,6 +1,5 @@
 """Any program that answers KEEP or REJECT: a team's production judge, as it is."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,14 +14,13 @@ from evalrunner.receipt.jsontext import readable_json
 from evalrunner.records import Item, Outcome, OutcomeStatus, Spend
 from evalrunner.sandbox.process import ProcessResult, environment, run_async
 from evalrunner.subject.keep_reject import Verdicts, described, ids_of, outcome, question, read_verdicts
+from evalrunner.subject.program import must_exist, stderr_tail, valid_argv, valid_names, wrong_end
 
 BATCH, ANSWER = "{batch}", "{answer}"
 """What stands in `argv` for the file that holds the batch, and for the file that the answer is read from."""
 
 ANSWER_LIMIT = 4_000_000
 """The most bytes of an answer."""
-
-_TAIL = 300
 
 
 class KeepRejectCommand(Component):
@@ -49,21 +47,20 @@ class KeepRejectCommand(Component):
     @field_validator("argv", mode="after")
     @classmethod
     def _program(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value[0].strip():
-            raise ValueError("the program has no name")
-        if any("\0" in each for each in value):
-            raise ValueError("an argument holds a NUL character")
-        return value
+        return valid_argv(value)
 
     @field_validator("env", mode="after")
     @classmethod
     def _names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        wrong = [each for each in value if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", each)]
-        if wrong:
-            raise ValueError(
-                f"names of variables are needed, without values, not {', '.join(map(repr, wrong))}"
-            )
-        return value
+        return valid_names(value)
+
+    def check_installed(self) -> None:
+        """Looks for the program before anything runs.
+
+        Raises:
+            ConfigError: there is none of that name.
+        """
+        must_exist(self.argv[0])
 
     async def produce(self, item: Item, run: int, bench: Bench) -> Outcome:
         """The verdicts of one start of the program. What goes wrong with it is the outcome's status."""
@@ -140,7 +137,7 @@ def _read(
     done: ProcessResult, answer: bytes | None, ids: Sequence[str]
 ) -> tuple[OutcomeStatus, Verdicts | None, str | None]:
     """Status, verdicts and error of a program that has ended."""
-    wrong = _end(done)
+    wrong = wrong_end(done)
     if wrong is None and answer is None:
         wrong = f"there is no file with its answer, or one of more than {ANSWER_LIMIT} bytes"
     if wrong is not None or answer is None:
@@ -150,23 +147,4 @@ def _read(
     except UnicodeDecodeError:
         return "error", None, "its answer is not UTF-8"
     except ReplyRejected as rejected:
-        return "error", None, f"no usable answer: {harmless(rejected.reason)}{_tail(done)}"
-
-
-def _end(done: ProcessResult) -> str | None:
-    """What was wrong with how it ended; None where nothing was."""
-    how = f"signal {-done.code}" if done.code is not None and done.code < 0 else f"exit code {done.code}"
-    told = {
-        "ok": None,
-        "timeout": f"it did not end within its time limit{_tail(done)}",
-        "missing": harmless(f"it could not be started: {done.error}"),
-        "flooded": f"it wrote {done.stdout_size} bytes; at most {ANSWER_LIMIT} are read",
-        "exit": f"it ended with {how}{_tail(done)}",
-    }
-    return told[done.status]
-
-
-def _tail(done: ProcessResult) -> str:
-    """The end of what it wrote to stderr."""
-    said = harmless(done.stderr.decode("utf-8", "replace"))
-    return f"; stderr: {said[-_TAIL:]}" if said else ""
+        return "error", None, f"no usable answer: {harmless(rejected.reason)}{stderr_tail(done)}"

@@ -1,8 +1,10 @@
 """What is common to subjects that run a program: what may be configured, and how it ended in words."""
 
 import re
+import shutil
 from collections.abc import Sequence
 
+from evalrunner.errors import ConfigError, Problem, show
 from evalrunner.model.reply import harmless
 from evalrunner.sandbox.process import ProcessResult
 
@@ -35,6 +37,17 @@ def valid_names(value: tuple[str, ...]) -> tuple[str, ...]:
         listed = ", ".join(map(repr, wrong))
         raise ValueError(f"names of variables are needed, without values, not {listed}")
     return value
+
+
+def must_exist(program: str) -> None:
+    """Looks for a program before anything runs.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if shutil.which(program) is None:
+        allowed = "a program on PATH, or the path of one that may be executed"
+        raise ConfigError(Problem("subject.argv.0", "there is no such program", show(program), allowed))
 
 
 def wrong_end(done: ProcessResult, codes: Sequence[int] = (0,)) -> str | None:

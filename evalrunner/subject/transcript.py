@@ -21,8 +21,8 @@ class Step:
 
     Attributes:
         at: the line of the transcript, from 1.
-        kind: `command` is a shell command, `path` a path that a tool was to read, `tool` the use of a tool that
-            is not allowed, `line` a line of a transcript of no known form.
+        kind: `command` is a shell command, `path` a path that a tool was to read, `tool` the use of a tool
+            that is not allowed, `line` a line of a transcript of no known form.
         text: the command, path, tool or line.
     """
 
@@ -113,7 +113,7 @@ def _signs(
             yield what
     if any(each and each in text for each in hidden):
         yield "names the place that the repository was cloned from"
-    elif forges.search(text) and (step.kind != "line" or re.search(r"\b(?:curl|wget|http)", text)):
+    elif forges.search(text) and (step.kind != "line" or re.search(r"\b(?:curl|wget)\b", text)):
         yield "speaks to a forge"
     if step.kind == "path" and _outside(text, inside, ()):
         yield "reads outside the repository"
@@ -130,7 +130,7 @@ def _signs(
 
 
 def _climbs(command: str) -> bool:
-    """Whether a command names something above its folder; one level up may still be inside, when it went down."""
+    """Whether a command names something above its folder. After a `cd` that may still be inside."""
     return "cd " not in command and bool(_UP.search(command))
 
 

@@ -33,7 +33,7 @@ class MetricThreshold(Component):
     @model_validator(mode="after")
     def _bars(self) -> "MetricThreshold":
         if not self.at_least and not self.at_most:
-            raise ValueError("needs a bar, such as +threshold.at_least.effective_recall=0.6")
+            raise ValueError("needs a bar, such as threshold.at_least.effective_recall=0.6")
         both = self.at_least.keys() & self.at_most.keys()
         never = sorted(name for name in both if self.at_least[name] > self.at_most[name])
         if never:

@@ -52,8 +52,10 @@ def test_an_unknown_command(capsys: pytest.CaptureFixture[str], command: str, sa
 def test_a_commands_help_teaches_it(capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, "--help"]) == 0
     out = capsys.readouterr().out
-    assert COMMANDS[command].summary[1:] in out
+    assert COMMANDS[command].summary[1:] in " ".join(out.split())
     assert COMMANDS[command].examples.splitlines()[0] in out
+    if COMMANDS[command].plain:
+        return
     for flag in FLAGS[command]:
         assert f"{flag.name} {flag.metavar}".strip() in out
         assert flag.key in out

@@ -1,6 +1,5 @@
 """`show` and `explain` say why a run ended as it did, and where a difference sits."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,12 +7,12 @@ from program import evalrunner
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with two runs over single items: all of the demo's first ten, and its worst page."""
     folder = tmp_path_factory.mktemp("show")
     evalrunner(folder, "run", "judge.chunk_size=1", "--limit", "10")
     evalrunner(folder, "run", "judge.chunk_size=1", "--slug-prefix", "drafts/")
-    yield folder
+    return folder
 
 
 def test_a_run_is_found_by_id_by_run_id_by_folder_and_by_file(folder: Path) -> None:

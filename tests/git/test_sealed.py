@@ -58,6 +58,8 @@ def test_nothing_that_landed_is_in_it(tmp_path, origin):
     for oid in (landed.sha, vault.landed_tree, folder, fixed, test):
         assert there(made.path, oid)
         assert not there(tmp_path / "scratch", oid)
+        assert not there(vault.path, oid)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["issues.json", "origin", "scratch", "vault"]
 
 
 def test_a_blob_that_the_parent_has_elsewhere_is_not_introduced(tmp_path):
@@ -135,7 +137,8 @@ def test_the_users_own_git_configuration_does_not_act(tmp_path, origin, monkeypa
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text(
-        f'[core]\n\thooksPath = {home}\n[init]\n\ttemplateDir = {home}\n[filter "x"]\n\tsmudge = touch {home}/ran\n'
+        f"[core]\n\thooksPath = {home}\n[init]\n\ttemplateDir = {home}\n"
+        f'[filter "x"]\n\tsmudge = touch {home}/ran\n'
     )
     (home / "post-checkout").write_text(f"#!/bin/sh\ntouch {home}/ran\n")
     (home / "post-checkout").chmod(0o755)

@@ -1,4 +1,4 @@
-"""Attempts to cheat, made with real git in a sealed repository: each is found on the objects, or does nothing."""
+"""Attempts to cheat with real git in a sealed repository: each is found on the objects, or does nothing."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from blind_origin import FIX, Origin, run_git, small
 
 from evalrunner.git import contamination, sealed
 from evalrunner.git.contamination import Checks
-from evalrunner.git.harvest import Harvest, harvest, objects_of, place_of, tree_diff
+from evalrunner.git.harvest import Harvest, harvest, place_of
 from evalrunner.git.run import GitError
 
 
@@ -19,7 +19,9 @@ class Sample:
 
     def __init__(self, folder: Path, made: Origin, landed) -> None:
         self.folder, self.made, self.landed = folder, made, landed
-        self.vault = sealed.fill_vault(folder / "vault", sealed.Origin(str(made.path)), landed.parent, landed.sha)
+        self.vault = sealed.fill_vault(
+            folder / "vault", sealed.Origin(str(made.path)), landed.parent, landed.sha
+        )
         self.path = folder / "scratch"
         sealed.seal(self.vault, self.path)
         self.place = place_of(self.path)
@@ -36,7 +38,7 @@ class Sample:
         """Harvests and checks, as is done after an agent."""
         aside = self.folder / "aside"
         got = harvest(self.vault, self.path, self.place, aside)
-        candidate = objects_of(self.vault, got.tree)
+        candidate = sealed.objects_of(self.vault.path, got.tree)
         lens = self.folder / "lens-after"
         return contamination.after(self.vault, self.path, lens, self.before, candidate, [aside]), got
 
@@ -99,7 +101,7 @@ def test_an_honest_agent_that_commits_a_byte_identical_fix_is_not_flagged(sample
     checks, got = sample.end()
     assert (checks.hits, checks.flags) == ([], [])
     assert got.tree == sample.vault.landed_tree
-    assert got.diff == tree_diff(sample.vault, sample.vault.landed_tree)
+    assert got.diff == sample.vault.landed_diff
     looked = checks.record["cat-file -e"]
     assert looked[sample.landed.sha] == 1
     assert looked[sample.vault.landed_tree] == 0  # recorded all the same
@@ -213,14 +215,25 @@ def test_a_git_directory_that_was_replaced(sample, kind):
 def test_a_second_clone_inside_the_worktree(sample):
     run_git(sample.path, "clone", "--quiet", f"file://{sample.made.path}", "vendor/peek")
     checks, got = sample.end()
-    assert any("the squash commit is in a second store of objects, vendor/peek/.git/objects" in hit for hit in checks.hits)
+    assert any(
+        "the squash commit is in a second store of objects, vendor/peek/.git/objects" in hit
+        for hit in checks.hits
+    )
     assert any("a git directory lay in the worktree: vendor/peek/.git" in flag for flag in got.flags)
 
 
 def test_objects_fetched_into_a_folder_of_another_name(sample):
     (sample.path / "cache").mkdir()
     hidden = {"GIT_OBJECT_DIRECTORY": str(sample.path / "cache"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
-    run_git(sample.path, "fetch", "--quiet", "--no-write-fetch-head", f"file://{sample.made.path}", "main", env=hidden)
+    run_git(
+        sample.path,
+        "fetch",
+        "--quiet",
+        "--no-write-fetch-head",
+        f"file://{sample.made.path}",
+        "main",
+        env=hidden,
+    )
     checks, _ = sample.end()
     assert any("the squash commit is in a second store of objects, cache" in hit for hit in checks.hits)
 
@@ -281,7 +294,13 @@ def arm(sample: Sample) -> Path:
     }
     for key, value in config.items():
         sample.git("config", key, value)
-    for name in ("pre-commit", "post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman"):
+    for name in (
+        "pre-commit",
+        "post-index-change",
+        "post-checkout",
+        "reference-transaction",
+        "fsmonitor-watchman",
+    ):
         for folder in (sample.path / "hooks", sample.path / ".git" / "hooks"):
             folder.mkdir(exist_ok=True)
             shutil.copy(script(f"hook-{name}"), folder / name)

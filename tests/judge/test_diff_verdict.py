@@ -1,5 +1,6 @@
 """Verdicts on candidate diffs: who is asked, what a majority is, and what never moves the rate."""
 
+import base64
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -310,6 +311,35 @@ def test_the_landed_diff_may_stand_in_the_truth() -> None:
     item = item.model_copy(update={"truth": {**item.truth, "landed_diff": LANDED}})
     _, figures = judge([(item, blind_outcome(item, LANDED, landed_diff=None))], bench(TreeEquality()))
     assert figures.report["items"][0]["verdict"] == "correct"
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict", "reason"),
+    [
+        ({}, "unknown", "bytes that are no text"),
+        ({"encoded": True}, "correct", "the same, blanks"),
+        (
+            {"candidate_tree": "a" * 40, "landed_tree": "a" * 40},
+            "correct",
+            "the resulting trees are the same",
+        ),
+        ({"candidate_diff_base64": "no base64"}, "unknown", "bytes that are no text"),
+    ],
+)
+def test_diffs_that_are_no_text_are_compared_by_their_bytes(
+    fields: dict[str, Any], verdict: str, reason: str
+) -> None:
+    exact = LANDED.replace("hold", "hält").encode("latin-1")
+    lossy = exact.decode("utf-8", "replace")
+    encoded = base64.b64encode(exact).decode()
+    if fields.pop("encoded", False):
+        fields = {"candidate_diff_base64": encoded, "landed_diff_base64": encoded}
+    item = blind_item(7)
+    outcome = blind_outcome(item, lossy, landed_diff=lossy, **fields)
+    _, figures = judge([(item, outcome)], bench(TreeEquality()))
+    row = figures.report["items"][0]
+    assert row["verdict"] == verdict
+    assert reason in row["reason"]
 
 
 def test_a_sample_over_the_limit_is_said_and_not_cut() -> None:

@@ -25,6 +25,7 @@ class Scripted:
     """A seat that answers from a list: per call the values, or a status."""
 
     kind = "llm"
+    at_once = 2
 
     def __init__(self, name: str, answers: Mapping[tuple[int, int], Any]) -> None:
         self.id = name

@@ -11,6 +11,8 @@ import pytest
 from loopback import Loopback, Reply, Request, Tokens, cut, text
 from program import Done, evalrunner
 
+from evalrunner.stats.rounding import shown as rounded
+
 RULES = "keep-reject-rules-v1"
 METRICS = ["real_keep_rate", "fp_rejection_rate", "balanced_accuracy", "kappa", "failed_call_rate"]
 DIFF = """\
@@ -115,6 +117,7 @@ def test_the_default_judges_the_demo_by_rules_and_says_so(tmp_path: Path) -> Non
     assert receipt["cost_usd"] == 0
     assert receipt["scores"] == {}
     assert receipt["cycles_run"] == 1
+    assert _row_of_the_page(receipt) in (Path(__file__).parents[2] / "docs" / "review-judge.md").read_text()
     assert receipt["denominator"]["scored"] == len(receipt["items"]) == receipt["corpus"]["n_takes"] > 0
     for item in receipt["items"]:
         for finding in item["findings"]:
@@ -123,6 +126,17 @@ def test_the_default_judges_the_demo_by_rules_and_says_so(tmp_path: Path) -> Non
             assert ruled["verdict"] in {"KEEP", "REJECT"}
             assert ruled["reason"]
             assert ruled["right"] is ((finding["label"] == "real") == (ruled["verdict"] == "KEEP"))
+
+
+def _row_of_the_page(receipt: Any) -> str:
+    """The figures as docs/review-judge.md shows them for the demo."""
+    cells = [
+        "{} [{}, {}]".format(*(rounded(figure[name]) for name in ("value", "ci_low", "ci_high")))
+        for figure in (receipt["metrics"][name] for name in METRICS[:4])
+    ]
+    kept, rejected = (receipt["metrics"][name]["n"] for name in METRICS[:2])
+    items = len(receipt["items"])
+    return f"| demo, {items} (written against) | {kept} real, {rejected} spurious | {' | '.join(cells)} |"
 
 
 def test_a_run_repeats_to_the_letter(tmp_path: Path, cases: str) -> None:

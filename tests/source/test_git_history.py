@@ -22,7 +22,9 @@ def origin(tmp_path):
 
 
 def source(origin: Origin, **fields) -> GitHistory:
-    return GitHistory(**{"repository": str(origin.path), "issues": str(origin.issues_file), "until": UNTIL, **fields})
+    return GitHistory(
+        **{"repository": str(origin.path), "issues": str(origin.issues_file), "until": UNTIL, **fields}
+    )
 
 
 def ids(items):
@@ -112,7 +114,9 @@ def test_the_body_in_the_issues_file_wins_over_the_commits(origin):
     assert ids(source(origin).take(ALL)) == ["issue-2"]
 
 
-@pytest.mark.parametrize(("days", "taken"), [(0.5, True), (6.99, True), (7, False), (7.01, False), (-0.1, False)])
+@pytest.mark.parametrize(
+    ("days", "taken"), [(0.5, True), (6.99, True), (7, False), (7.01, False), (-0.1, False)]
+)
 def test_the_window(origin, days, taken):
     origin.merge(11, 1, {"a.py": "1\n"}, days_ago=days)
     assert bool(source(origin).take(ALL)) is taken
@@ -123,7 +127,9 @@ def test_window_days_and_globs(origin):
     origin.merge(12, 2, {"deep/down/a.txt": "1\n"}, days_ago=3)
     assert ids(source(origin, window_days=30).take(ALL)) == ["issue-1"]
     assert ids(source(origin, window_days=30, code_globs=["deep/**"]).take(ALL)) == ["issue-2"]
-    assert ids(source(origin, window_days=30, code_globs=["*.py", "*.txt", "!deep/"]).take(ALL)) == ["issue-1"]
+    assert ids(source(origin, window_days=30, code_globs=["*.py", "*.txt", "!deep/"]).take(ALL)) == [
+        "issue-1"
+    ]
 
 
 def test_a_deleted_and_a_renamed_file_are_touched(origin):

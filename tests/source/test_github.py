@@ -44,7 +44,9 @@ def source(server: Rest, **fields) -> GitHub:
 
 
 def local(origin: Origin, **fields) -> GitHistory:
-    return GitHistory(**{"repository": str(origin.path), "issues": str(origin.issues_file), "until": UNTIL, **fields})
+    return GitHistory(
+        **{"repository": str(origin.path), "issues": str(origin.issues_file), "until": UNTIL, **fields}
+    )
 
 
 def test_the_same_selection_as_from_the_local_repository(shared):
@@ -141,7 +143,11 @@ def test_without_a_token_it_says_so(shared, capsys):
 LIMITED = {"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "4102444800"}
 REFUSALS = {
     "a rate limit": (403, {"message": "API rate limit exceeded for 127.0.0.1"}, {**LIMITED}),
-    "a second rate limit": (429, {"message": "You have exceeded a secondary rate limit"}, {"Retry-After": "3600"}),
+    "a second rate limit": (
+        429,
+        {"message": "You have exceeded a secondary rate limit"},
+        {"Retry-After": "3600"},
+    ),
     "no access": (403, {"message": "Resource not accessible by personal access token"}, {}),
     "bad credentials": (401, {"message": "Bad credentials"}, {}),
     "a broken server": (500, {"message": "Server Error"}, {}),
@@ -210,4 +216,7 @@ def test_fields_that_are_refused(fields, what):
 
 def test_where_it_is():
     assert GitHub(repository=NAME).location() == NAME
-    assert GitHub(repository=NAME, base_url="https://forge.invalid/api/v3/").location() == f"https://forge.invalid/api/v3/{NAME}"
+    assert (
+        GitHub(repository=NAME, base_url="https://forge.invalid/api/v3/").location()
+        == f"https://forge.invalid/api/v3/{NAME}"
+    )

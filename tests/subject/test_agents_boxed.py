@@ -45,7 +45,7 @@ def test_the_placeholders_and_the_aliases(landed_issue, trial, tmp_path):
     assert outcome.status == "ok"
     added = [line[1:] for line in outcome.payload["candidate_diff"].splitlines() if line.startswith("+")]
     assert "sonnet" in added
-    assert ["--model", "big one", "{model}", '{"json": 1}'] == added[added.index("sonnet") + 1 :][:4]
+    assert added[added.index("sonnet") + 1 :][:4] == ["--model", "big one", "{model}", '{"json": 1}']
     assert "## Implementation plan" in added
     assert next(line for line in added if line.startswith("--repo="))[7:] in added  # where it was started
 
@@ -63,13 +63,16 @@ def test_what_an_agent_sees_of_environment_home_and_machine(landed_issue, trial,
     monkeypatch.setenv("BUILD_FLAVOUR", "fast")
     script = f"""
 env > environment
-cat ~/.netrc "$HOME/.config/gh/hosts.yml" {home}/.netrc {home}/.config/gh/hosts.yml {origin.path}/calc.py > stolen 2>&1
+cat ~/.netrc "$HOME/.config/gh/hosts.yml" {home}/.netrc {home}/.config/gh/hosts.yml > stolen 2>&1
+cat {origin.path}/calc.py >> stolen 2>&1
 cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n' > processes
 ls / {tmp_path} {home} > places 2>&1
 git -C {origin.path} log > log 2>&1
 true
 """
-    outcome = trial(command(tmp_path, script, key_env="AGENT_KEY", env=["BUILD_FLAVOUR"]), item_of(origin, landed))
+    outcome = trial(
+        command(tmp_path, script, key_env="AGENT_KEY", env=["BUILD_FLAVOUR"]), item_of(origin, landed)
+    )
     diff = outcome.payload["candidate_diff"]
     assert outcome.status == "ok"
     assert "secret" not in diff
@@ -105,7 +108,9 @@ def test_traps_for_the_harvest_never_go_off(landed_issue, trial, tmp_path):
     script = f"""
 for name in clean fsmonitor hook; do printf '#!/bin/sh\\ntouch {mark}-'$name'\\ncat\\n' > /tmp/$name; done
 mkdir -p .git/hooks traps && cp /tmp/clean /tmp/fsmonitor /tmp/hook traps/ && chmod +x traps/*
-for hook in pre-commit post-index-change post-checkout reference-transaction; do cp traps/hook .git/hooks/$hook; done
+for hook in pre-commit post-index-change post-checkout reference-transaction; do
+    cp traps/hook .git/hooks/$hook
+done
 git config filter.evil.clean "touch {mark}-clean; cat"
 git config filter.evil.required true
 git config core.fsmonitor "touch {mark}-fsmonitor;"
@@ -124,7 +129,9 @@ exit 0
 
 def test_an_alternates_file_is_found(landed_issue, trial, tmp_path):
     origin, landed = landed_issue
-    script = f"mkdir -p .git/objects/info; echo {origin.path}/.git/objects > .git/objects/info/alternates; exit 0"
+    script = (
+        f"mkdir -p .git/objects/info; echo {origin.path}/.git/objects > .git/objects/info/alternates; exit 0"
+    )
     outcome = trial(command(tmp_path, script), item_of(origin, landed))
     assert outcome.status == "contaminated"
     assert "alternates" in str(outcome.error)
@@ -144,7 +151,9 @@ def alive(word: str) -> list[str]:
     return found
 
 
-def test_a_setsid_child_does_not_outlive_the_time_limit_and_the_partial_diff_counts(landed_issue, trial, tmp_path):
+def test_a_setsid_child_does_not_outlive_the_time_limit_and_the_partial_diff_counts(
+    landed_issue, trial, tmp_path
+):
     origin, landed = landed_issue
     word = f"31{os.getpid()}.25"
     script = f"""
@@ -166,7 +175,10 @@ sleep {word}
 def test_a_child_that_outlives_its_agent_is_ended_before_the_harvest(landed_issue, trial, tmp_path):
     origin, landed = landed_issue
     word = f"32{os.getpid()}.25"
-    outcome = trial(command(tmp_path, f"setsid sh -c 'sleep {word}; echo late > late' > /dev/null 2>&1 & exit 0"), item_of(origin, landed))
+    outcome = trial(
+        command(tmp_path, f"setsid sh -c 'sleep {word}; echo late > late' > /dev/null 2>&1 & exit 0"),
+        item_of(origin, landed),
+    )
     assert outcome.status == "ok"
     assert outcome.payload["candidate_diff"] == ""
     assert alive(word) == []
@@ -174,20 +186,28 @@ def test_a_child_that_outlives_its_agent_is_ended_before_the_harvest(landed_issu
 
 def test_nothing_outside_the_repository_can_be_written(landed_issue, trial, tmp_path):
     origin, landed = landed_issue
-    before = subprocess.run(["git", "-C", str(origin.path), "status", "--porcelain"], capture_output=True, check=True).stdout
-    script = f"touch {tmp_path}/outside /usr/outside {origin.path}/outside; rm -rf {origin.path}; touch ../beside; exit 0"
+    before = subprocess.run(
+        ["git", "-C", str(origin.path), "status", "--porcelain"], capture_output=True, check=True
+    ).stdout
+    script = f"""
+touch {tmp_path}/outside /usr/outside {origin.path}/outside ../beside
+rm -rf {origin.path}
+exit 0
+"""
     outcome = trial(command(tmp_path, script), item_of(origin, landed))
     assert outcome.status == "ok"
     assert not (tmp_path / "outside").exists()
     assert not Path("/usr/outside").exists()
-    after = subprocess.run(["git", "-C", str(origin.path), "status", "--porcelain"], capture_output=True, check=True).stdout
+    after = subprocess.run(
+        ["git", "-C", str(origin.path), "status", "--porcelain"], capture_output=True, check=True
+    ).stdout
     assert before == after
 
 
 class Model(http.server.BaseHTTPRequestHandler):
     """Stands for the endpoint of an agent's model."""
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         body = b"a word from the model\n"
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -201,7 +221,9 @@ class Model(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def two_servers():
     servers = [http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model) for _ in range(2)]
-    threads = [threading.Thread(target=each.serve_forever, kwargs={"poll_interval": 0.02}) for each in servers]
+    threads = [
+        threading.Thread(target=each.serve_forever, kwargs={"poll_interval": 0.02}) for each in servers
+    ]
     for each in threads:
         each.start()
     yield [each.server_port for each in servers]
@@ -221,7 +243,9 @@ for url in sys.argv[1:]:
 """
 
 
-def test_an_agent_reaches_the_model_that_is_named_and_nothing_else(landed_issue, trial, tmp_path, two_servers):
+def test_an_agent_reaches_the_model_that_is_named_and_nothing_else(
+    landed_issue, trial, tmp_path, two_servers
+):
     origin, landed = landed_issue
     model, other = two_servers
     urls = [f"http://127.0.0.1:{port}/v1" for port in (model, other)] + ["https://github.com/owner/calc"]
@@ -239,7 +263,10 @@ def test_an_agent_reaches_the_model_that_is_named_and_nothing_else(landed_issue,
 def test_without_egress_there_is_no_network_at_all(landed_issue, trial, tmp_path, two_servers):
     origin, landed = landed_issue
     script = ASK.replace("import sys", "import socket, sys").replace(
-        "for url", "s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname()); print('own loopback works')\nfor url"
+        "for url",
+        "own = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(own.getsockname())\n"
+        "print('own loopback works')\nfor url",
     )
     outcome = trial(command(tmp_path, script, f"http://127.0.0.1:{two_servers[0]}/"), item_of(origin, landed))
     said = (trial.kept(outcome) / "transcript.txt").read_text()
@@ -250,7 +277,9 @@ def test_without_egress_there_is_no_network_at_all(landed_issue, trial, tmp_path
 
 def test_an_agent_that_fails_is_an_error_with_its_last_word(landed_issue, trial, tmp_path):
     origin, landed = landed_issue
-    outcome = trial(command(tmp_path, "echo 'x = 1' > x.py; echo no quota >&2; exit 7"), item_of(origin, landed))
+    outcome = trial(
+        command(tmp_path, "echo 'x = 1' > x.py; echo no quota >&2; exit 7"), item_of(origin, landed)
+    )
     assert (outcome.status, outcome.error) == ("error", "the agent ended with exit code 7: no quota")
     assert "+x = 1" in outcome.payload["candidate_diff"]
     (tmp_path / "bin" / "agent").unlink()

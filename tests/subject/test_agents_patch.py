@@ -73,7 +73,9 @@ def test_what_is_kept_lets_a_third_party_check_again(landed_issue, trial, patche
     for when in ("before", "after"):
         listed = (kept / f"objects-{when}.txt").read_bytes()
         assert sha256(listed).hexdigest() == checks[when]["objects_sha256"]
-    again = run_git(kept / "repository", "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+    again = run_git(
+        kept / "repository", "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"
+    )
     assert sha256(again.encode()).hexdigest() == checks["after"]["objects_sha256"]
     assert checks["before"]["rev-list --all"] == [landed.parent]
     assert checks["before"]["cat-file -e"][landed.sha] == 1
@@ -122,7 +124,9 @@ def test_items_that_cannot_be_used_are_errors_of_one_sample(landed_issue, trial,
 
 def test_a_repository_that_is_not_there_is_an_error_of_one_sample(landed_issue, trial, patches, tmp_path):
     origin, landed = landed_issue
-    outcome = trial(PatchAgent(patches=str(patches)), item_of(origin, landed, repository=str(tmp_path / "none")))
+    outcome = trial(
+        PatchAgent(patches=str(patches)), item_of(origin, landed, repository=str(tmp_path / "none"))
+    )
     assert outcome.status == "error"
     assert "git fetch" in str(outcome.error)
 

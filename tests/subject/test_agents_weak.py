@@ -7,6 +7,7 @@ import pytest
 from agents_kit import command, item_of
 from test_agents_boxed import alive
 
+from evalrunner.errors import ConfigError
 from evalrunner.sandbox.bubblewrap import probe
 
 pytestmark = pytest.mark.usefixtures("weak")
@@ -25,9 +26,10 @@ def test_the_weaker_level_is_said_and_recorded(landed_issue, trial, tmp_path):
 def test_required_isolation_refuses(landed_issue, trial, tmp_path):
     origin, landed = landed_issue
     agent = command(tmp_path, "touch ran", isolation="required")
-    (problem,) = agent.check_ready(os.environ)
-    assert problem.where == "subject.isolation"
-    assert "is required" in problem.what
+    with pytest.raises(
+        ConfigError, match=r"subject\.isolation: is required, but bubblewrap cannot be started"
+    ):
+        agent.check_installed()
     outcome = trial(agent, item_of(origin, landed))
     assert outcome.status == "error"
     assert "isolation is required" in str(outcome.error)
@@ -37,7 +39,9 @@ def test_required_isolation_refuses(landed_issue, trial, tmp_path):
 
 def test_a_fetch_from_the_repository_itself_works_and_is_found(landed_issue, trial, tmp_path):
     origin, landed = landed_issue
-    script = f"git fetch --quiet --no-write-fetch-head {origin.path} main; git show {landed.sha}:calc.py > calc.py"
+    script = (
+        f"git fetch --quiet --no-write-fetch-head {origin.path} main; git show {landed.sha}:calc.py > calc.py"
+    )
     outcome = trial(command(tmp_path, script), item_of(origin, landed))
     assert outcome.status == "contaminated"
     assert f"the squash commit {landed.sha} is in the repository" in str(outcome.error)
@@ -56,7 +60,9 @@ def test_reading_the_answer_from_its_place_shows_in_the_transcript(landed_issue,
     script = f"set -x; cat {origin.path}/calc.py > calc.py"
     outcome = trial(command(tmp_path, script), item_of(origin, landed))
     assert outcome.status == "ok"  # no object tells of it
-    assert any("names the place that the repository was cloned from" in flag for flag in outcome.payload["flags"])
+    assert any(
+        "names the place that the repository was cloned from" in flag for flag in outcome.payload["flags"]
+    )
 
 
 def test_environment_and_home_are_no_others_than_in_a_box(landed_issue, trial, tmp_path, monkeypatch):

@@ -1,15 +1,16 @@
-"""Any program as a reviewer: what it gets, what becomes of what it says, and all the ways in which it fails."""
+"""Any program as a reviewer: what it gets, what becomes of what it says, and every way in which it fails."""
 
 import asyncio
 import json
-import os
 import sys
 import textwrap
 import time
 from decimal import Decimal
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from own_scratch import own_scratch  # noqa: F401 - an autouse fixture
 from pydantic import ValidationError
 
 from evalrunner.budget.budget import Budget, BudgetExhausted, Ledger
@@ -260,7 +261,8 @@ def test_repositories_are_kept_on_demand_and_that_is_said(tmp_path):
         made = review(SAY, at=bench(tmp_path, notes), item=case(name), run=run, keep_repos=True)
         assert made.status == "ok"
     kept = sorted(each.name for each in (tmp_path / "repositories").iterdir())
-    assert kept == ["the-case-1", "the-case-2", "the-case-7e4b3ee7-1"] or len(kept) == 3
+    digest = sha256(b"the case/..").hexdigest()[:8]
+    assert kept == sorted(["the-case-1", "the-case-2", f"the-case--{digest}-1"])
     assert all((tmp_path / "repositories" / each / ".git").is_dir() for each in kept)
     assert f"the repositories of the cases are kept in {tmp_path}/repositories" in notes
     assert left() == []
@@ -276,7 +278,7 @@ def test_a_cancelled_run_leaves_nothing():
     async def main():
         argv = [sys.executable, "-c", "import time; time.sleep(60)"]
         task = asyncio.create_task(CommandReviewer(argv=argv).produce(case(), 1, bench()))
-        while not left():
+        while not left() and not task.done():
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
         task.cancel()
@@ -338,6 +340,3 @@ def test_what_could_not_work_is_refused(fields):
     with pytest.raises(ValidationError):
         CommandReviewer(**fields)
 
-
-def test_the_environment_of_the_tests_is_what_they_think():
-    assert os.environ.get("PATH")

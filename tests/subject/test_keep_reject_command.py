@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from evalrunner.budget.budget import Budget, BudgetExhausted, Ledger
 from evalrunner.budget.pricing import Pricing
 from evalrunner.calls.desk import Desk
+from evalrunner.errors import ConfigError
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench
 from evalrunner.paths import data_root
@@ -125,7 +126,7 @@ open(answer, "w").write(json.dumps({"verdicts": [
             "1 of 2 findings have no verdict",
         ),
         (KEEP_ALL + "sys.exit(3)", "error", "it ended with exit code 3"),
-        ("print('x' * 5_000_000)", "error", "it wrote 5000001 bytes; at most 4000000 are read"),
+        ("print('x' * 5_000_000)", "error", "it wrote 5000001 bytes to stdout and 0 to stderr, too many"),
     ],
 )
 def test_what_is_no_answer_is_a_failed_call(code: str, status: str, why: str) -> None:
@@ -161,13 +162,19 @@ def test_an_answer_file_that_is_missing_or_a_link_is_none(tmp_path: Path) -> Non
     assert "there is no file with its answer" in str(run(link, "{answer}").error)
 
 
-def test_a_program_that_is_not_there_is_a_failed_call() -> None:
+def test_a_program_that_goes_away_is_a_failed_call() -> None:
     judge = KeepRejectCommand(argv=("no-such-judge",))
     desk = Desk(ledger(), journal=None, note=lambda line: None)
     bench = Bench(RUBRIC, (), Prompts(), desk, Path(), lambda line: None)
     made = asyncio.run(judge.produce(ITEM, 1, bench))
     assert made.status == "error"
     assert "it could not be started: No such file or directory" in str(made.error)
+
+
+def test_a_program_that_is_not_there_is_refused_before_anything_runs() -> None:
+    with pytest.raises(ConfigError, match=r"subject.argv.0: there is no such program \(found 'no-such-judge'\)"):
+        KeepRejectCommand(argv=("no-such-judge",)).check_installed()
+    KeepRejectCommand(argv=(sys.executable,)).check_installed()
 
 
 def test_it_sees_no_variable_but_those_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

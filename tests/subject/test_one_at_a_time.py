@@ -6,6 +6,7 @@ import sys
 import time
 
 import pytest
+from own_scratch import own_scratch  # noqa: F401 - an autouse fixture
 
 from evalrunner.git.scratch import shelf
 from evalrunner.subject.one_at_a_time import one_at_a_time
@@ -21,22 +22,6 @@ async def main():
 
 asyncio.run(main())
 """
-
-
-@pytest.fixture(autouse=True)
-def _own_temporary_folder(tmp_path, monkeypatch):
-    """A folder for temporary files of this test's own; the scratch folder of earlier ones is given up."""
-    from evalrunner.git import scratch
-
-    def forget():
-        if scratch._own:
-            scratch._own.pop().remove()
-
-    forget()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    yield
-    forget()
 
 
 def held():
