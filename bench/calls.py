@@ -177,7 +177,7 @@ def write_inputs(folder: Path, calls: int) -> None:
     """takes.jsonl, and bodies.json: the requests that a run makes of them."""
     from evalrunner.model.panel_prompt import panel_messages
     from evalrunner.model.prompts import Prompts
-    from evalrunner.model.reply import scores_schema
+    from evalrunner.model.scores import scores_schema
     from evalrunner.records import Selection
     from evalrunner.rubric import load_rubric
     from evalrunner.source.file import FileSource

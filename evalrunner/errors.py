@@ -139,7 +139,7 @@ class PricingNotFoundError(UsageError):
 
 
 class DriftError(UsageError):
-    """What is about to run is not what the baseline was measured with; names each fingerprint that differs."""
+    """What is to run is not what the baseline was measured with; names each fingerprint that differs."""
 
     code = "E-BASELINE-DRIFT"
 

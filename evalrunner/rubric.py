@@ -1,6 +1,7 @@
 """Rubrics: versioned YAML files with dimensions, anchors and a scale, read strictly."""
 
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -77,10 +78,15 @@ class Rubric(_Strict):
             raise ValueError("a rubric with dimensions needs a scale")
         return self
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The dimensions' ids, in order."""
         return tuple(dimension.id for dimension in self.dimensions)
+
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """The rubric as plain data, for templates."""
+        return self.model_dump()
 
     def allows(self, score: Decimal) -> bool:
         """Whether a score is finite and inside the scale, both ends in."""

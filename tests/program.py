@@ -1,13 +1,17 @@
 """The program as a user starts it: real processes, in a folder and an environment of their own."""
 
+import io
 import json
+import logging
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 PROGRAM = [sys.executable, "-X", "dev", "-W", "error", "-m", "evalrunner"]
 FAST = [sys.executable, "-m", "evalrunner"]
@@ -47,3 +51,22 @@ def evalrunner(
         check=False,
     )
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def inside(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Done:
+    """Runs `evalrunner WORDS` in this process: for what asks litellm, whose import takes seconds."""
+    from evalrunner.cli import main
+
+    out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
+    changed = environment(**(env or {}))
+    with patch.dict(os.environ, changed, clear=True), redirect_stdout(out), redirect_stderr(err):
+        os.chdir(folder)
+        try:
+            code = main(list(words))
+        finally:
+            os.chdir(before)
+            for handler in list(logging.getLogger().handlers):
+                if isinstance(handler, logging.FileHandler | logging.StreamHandler):
+                    logging.getLogger().removeHandler(handler)
+                    handler.close()
+    return Done(code, out.getvalue(), err.getvalue())

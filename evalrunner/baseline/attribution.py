@@ -6,6 +6,7 @@ from difflib import unified_diff
 from typing import Any
 
 from evalrunner.baseline.changes import changed, listed
+from evalrunner.baseline.written import plain
 from evalrunner.receipt.schema import Receipt
 
 
@@ -39,11 +40,19 @@ def attributed(before: Side, after: Side) -> list[str]:
 
 def _corpus(before: Side, after: Side) -> Iterator[str]:
     old, new = before.receipt.corpus, after.receipt.corpus
-    if old.corpus_sha8 != new.corpus_sha8:
-        yield (
-            f"corpus {old.corpus_sha8} → {new.corpus_sha8}: {old.n_takes} items from {old.location}"
-            f" → {new.n_takes} items from {new.location}"
-        )
+    if old.corpus_sha8 == new.corpus_sha8:
+        return
+    sides = [
+        {
+            "items": corpus.n_takes,
+            "location": corpus.location,
+            "slug_prefix": corpus.slug_prefix,
+            "sampler": None if side.sampler is None else side.sampler.model_dump(exclude_none=True),
+        }
+        for side, corpus in ((before.receipt, old), (after.receipt, new))
+    ]
+    causes = listed(changed(*sides)) or "the same sample of the same place: its items differ"
+    yield f"corpus {old.corpus_sha8} → {new.corpus_sha8}: {causes}"
 
 
 def _rubric(before: Side, after: Side) -> Iterator[str]:
@@ -70,7 +79,8 @@ def _threshold(before: Side, after: Side) -> Iterator[str]:
 
 def _bars(side: Side) -> dict[str, Any]:
     rule = side.receipt.threshold
-    return {} if rule is None else rule.model_dump(mode="json", exclude_none=True)
+    bars: dict[str, Any] = {} if rule is None else plain(rule.model_dump(exclude_none=True))
+    return bars
 
 
 def _prompt(before: Side, after: Side) -> Iterator[str]:

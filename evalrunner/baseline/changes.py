@@ -1,5 +1,6 @@
 """What differs between two states of a configuration or of a project's files, said in a line each."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,12 @@ from evalrunner.errors import ConfigError, show
 
 _ABSENT = object()
 _MOST = 8
-_LAST = ("baseline.texts", "baseline.fingerprints", "baseline.saved", "baseline.previous", "baseline.rows")
-_FIRST = ("threshold", "regress", "baseline.receipt.scores", "baseline.receipt.metrics")
+_ORDER = (
+    re.compile(r"(threshold|regress)\."),
+    re.compile(r"baseline\.receipt\.(scores\..*\.mean|metrics\..*\.value|overall_score|verdict)$"),
+    re.compile(r"(?!baseline\.)"),
+    re.compile(r"baseline\.receipt\.(scores|metrics)"),
+)
 
 
 def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -28,18 +33,25 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def changed(before: Any, after: Any) -> list[tuple[str, str]]:
-    """The keys that differ, each with `old → new`; what decides a verdict comes first."""
+    """The keys that differ, each with `old → new`: bars first, then figures, settings, and the rest."""
     old, new = dict(leaves(before)), dict(leaves(after))
     found = [
         (key, f"{_shown(old.get(key, _ABSENT))} → {_shown(new.get(key, _ABSENT))}")
         for key in dict.fromkeys([*old, *new])
         if old.get(key, _ABSENT) != new.get(key, _ABSENT)
     ]
-    return sorted(found, key=lambda each: (each[0].startswith(_LAST), not each[0].startswith(_FIRST)))
+    return sorted(found, key=lambda each: _rank(each[0]))
+
+
+def _rank(key: str) -> int:
+    return next((place for place, pattern in enumerate(_ORDER) if pattern.match(key)), len(_ORDER))
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is _ABSENT else show(value, 40)
+    if value is _ABSENT:
+        return "nothing"
+    words = {None: "null", True: "true", False: "false"}
+    return words[value] if value is None or isinstance(value, bool) else show(value, 40)
 
 
 def listed(differences: Sequence[tuple[str, str]]) -> str:

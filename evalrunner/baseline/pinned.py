@@ -1,4 +1,4 @@
-"""The option that pins a run: made from the configuration that ran, and composed again to see that it does."""
+"""The option that pins a run: made from the configuration that ran, and composed again to prove it."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,7 +46,9 @@ def composed(
         raise explained(error) from error
     HydraConfig.instance().set_config(whole)
     job = OmegaConf.masked_copy(whole, [str(key) for key in whole if key != "hydra"])
-    return job, {str(key): value for key, value in whole.hydra.runtime.choices.items() if isinstance(value, str)}
+    return job, {
+        str(key): value for key, value in whole.hydra.runtime.choices.items() if isinstance(value, str)
+    }
 
 
 def raw(config: DictConfig) -> dict[str, Any]:
@@ -72,7 +74,7 @@ def settings(config: Mapping[str, Any], choices: Mapping[str, str], receipt: Rec
 
 
 def parameters(option: Mapping[str, Any]) -> dict[str, Any]:
-    """What an option says of its panel and of what is asked, besides texts: what a prompt fingerprint covers."""
+    """What an option says of the panel and of what is asked, besides texts."""
     told = {key: option.get(key) for key in ("panel", "judge", "subject")}
     return {**told, "cycles": {"stop": (option.get("cycles") or {}).get("stop")}}
 

@@ -24,6 +24,8 @@ VERSION = 1
 
 SYNC_EVERY_S = 1.0
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
 
 class Journal:
     """Appends to a file in UTF-8, one line an attempt, whatever the locale. Lone surrogates are escaped.
@@ -177,10 +179,9 @@ def usage(used: Usage) -> dict[str, Any]:
 def _json(line: Mapping[str, Any]) -> str:
     """The line as strict JSON. A raw reply that JSON cannot say is kept as text: it was paid for."""
     try:
-        return json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return _encode(line)
     except (TypeError, ValueError, RecursionError):
-        kept = {**line, "raw": _as_text(line.get("raw"))}
-        return json.dumps(kept, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return _encode({**line, "raw": _as_text(line.get("raw"))})
 
 
 def _as_text(raw: object) -> str:

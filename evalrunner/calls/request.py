@@ -7,6 +7,7 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Literal, Protocol
 
+from evalrunner.once import Once
 from evalrunner.records import Spend, Usage
 
 FailureKind = Literal[
@@ -79,24 +80,35 @@ class CallRequest:
 
     def prompt_bytes(self) -> int:
         """UTF-8 bytes of everything that the provider counts as prompt: messages, roles and schema."""
-        text = sum(len(m.content.encode("utf-8", "surrogatepass")) + len(m.role) for m in self.messages)
-        schema = len(json.dumps(self.schema).encode()) if self.schema is not None else 0
-        return text + schema
+        text = sum(_size(each.content) + len(each.role) for each in self.messages)
+        return text + (len(schema_text(self.schema)) if self.schema is not None else 0)
 
     def fingerprint(self) -> str:
-        """sha256 hex over everything that changes the reply, the slot included; not time limits or keys."""
-        parts = {
-            "model": self.model,
-            "route": self.route,
-            "messages": [[m.role, m.content] for m in self.messages],
-            "max_tokens": self.max_tokens,
-            "params": dict(self.params),
-            "schema": self.schema,
-            "api_base": self.api_base,
-            "slot": vars(self.slot),
-        }
-        canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return sha256(canonical.encode()).hexdigest()
+        """sha256 hex over everything that changes the reply, the slot included; not time limits or keys.
+
+        Every part goes in with its length before it, so that no two requests read alike.
+        """
+        settings = [self.model, self.route, self.api_base, self.max_tokens, dict(self.params), vars(self.slot)]
+        parts = [
+            json.dumps(settings, sort_keys=True),
+            schema_text(self.schema) if self.schema is not None else "null",
+        ]
+        for each in self.messages:
+            parts += [each.role, each.content]
+        digest = sha256()
+        for part in parts:
+            data = part.encode("utf-8", "surrogatepass")
+            digest.update(b"%d:" % len(data))
+            digest.update(data)
+        return digest.hexdigest()
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+schema_text = Once[Mapping[str, Any], str](lambda schema: json.dumps(schema, sort_keys=True))
+"""A schema as JSON in ASCII; written once, since all calls of a run have the same."""
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
+from evalrunner.baseline import written
 from evalrunner.baseline.changes import listed, since, uncovered
 from evalrunner.baseline.pinned import PINNED, raw
 from evalrunner.baseline.repository import Point, Repository
-from evalrunner.baseline.written import Saved, load as load_baseline
+from evalrunner.baseline.written import Saved
 from evalrunner.commands.output import near, say
 from evalrunner.commands.rerun import overridden, overrides_of, recomposed, refuse_overrides
 from evalrunner.config.tree import RegressConfig, load
@@ -45,7 +46,7 @@ class Bar:
     ref: Point | None = None
 
     def named(self, session: Session) -> list[str]:
-        """The files behind the bar that differ from the ref, or from the merge base with the default branch."""
+        """The files behind the bar that differ from the ref, or else from the merge base with the default."""
         if self.path is None:
             return []
         repository = Repository.around(self.path)
@@ -54,8 +55,8 @@ class Bar:
         point = self.ref or repository.base()
         if point is None:
             return [
-                "git knows no merge base with a default branch (origin/HEAD, main, master), so nobody can tell"
-                " whether this change moves its own bar: fetch that branch, or use --against-ref"
+                "git knows no merge base with a default branch (origin/HEAD, main, master), so it cannot be"
+                " told whether this change moves its own bar: fetch that branch, or use --against-ref"
             ]
         return since(repository, point, _behind(self.path, session))
 
@@ -89,7 +90,7 @@ def _baseline(config: DictConfig, given: RegressConfig) -> Bar:
     if given.against_ref is None:
         rows = path.with_suffix(".jsonl")
         text = path.read_text(encoding="utf-8-sig")
-        saved = load_baseline(name, text, _read(rows), near(path))
+        saved = written.load(name, text, _read(rows), near(path))
         asked = given
     else:
         saved, ref = _at(given.against_ref, name, path)
@@ -143,8 +144,10 @@ def _at(ref: str, name: str, path: Path) -> tuple[Saved, Point]:
     point = repository.point(ref)
     text, rows = repository.texts(point, [path, path.with_suffix(".jsonl")])
     if text is None:
-        raise InputError(Problem("--against-ref", f"{point} has no {near(path)}: there is nothing to compare with"))
-    return load_baseline(name, text, rows, f"{ref}:{near(path)}"), point
+        raise InputError(
+            Problem("--against-ref", f"{point} has no {near(path)}: there is nothing to compare with")
+        )
+    return written.load(name, text, rows, f"{ref}:{near(path)}"), point
 
 
 def _age(saved: Saved, most: int | None) -> list[str]:
@@ -156,7 +159,9 @@ def _age(saved: Saved, most: int | None) -> list[str]:
     say(f"baseline {saved.name}: measured {ts[:10]}, {days} days ago; saved {block.saved[:10]}{by}{why}")
     if most is None or days <= most:
         return []
-    return [f"the baseline is {days} days old, more than regress.max_age_days={most}; `baseline bless` renews it"]
+    return [
+        f"the baseline is {days} days old, more than regress.max_age_days={most}; `baseline bless` renews it"
+    ]
 
 
 def _behind(path: Path, session: Session) -> list[Path]:

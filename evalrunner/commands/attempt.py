@@ -2,9 +2,10 @@
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from evalrunner.commands.output import near, say
+from evalrunner.commands.output import near, on_stderr, say
 from evalrunner.commands.reporting import show
 from evalrunner.config.jobs import RECEIPT
 from evalrunner.config.tree import RunConfig
@@ -20,7 +21,7 @@ from evalrunner.store.base import Store
 
 def open_session(config: RunConfig, folder: Path) -> Session:
     """A session that says its lines on stderr, and shows progress there when it is a terminal."""
-    return Session(config, folder, folder.name, say, progress_on(sys.stderr))
+    return Session(config, folder, folder.name, say, progress_on(sys.stderr) if on_stderr() else None)
 
 
 def keep(session: Session, finished: Finished) -> str:
@@ -30,24 +31,27 @@ def keep(session: Session, finished: Finished) -> str:
     is lost nowhere, and the next command takes it in.
 
     Raises:
-        ReceiptNotKeptError: a file or the store did not take it; says where the receipt is. It is on stdout
-            when no file took it.
+        ReceiptNotKeptError: a file or the store did not take it; says where the receipt is. When no file took
+            it, it is on stdout, or told as a line where lines do not go to stderr.
     """
     path, text = session.folder / RECEIPT, dumps(finished.receipt, indent=True)
     attempt, store, out = _attempt(finished), session.config.store, session.config.out
     problems: list[Problem] = []
     written: list[Path] = []
-    _tried(lambda: store.stage(attempt), problems)
+    _tried(partial(store.stage, attempt), problems)
     for place in [path] if out is None else [path, out]:
-        if _tried(lambda place=place: write_atomic(place, text), problems):  # type: ignore[misc]
+        if _tried(partial(write_atomic, place, text), problems):
             written.append(place)
     if not problems or written:
-        _tried(lambda: _put(store, attempt), problems)
+        _tried(partial(_put, store, attempt), problems)
     if problems:
-        if not written:
+        if not written and on_stderr():
             sys.stdout.write(text)
-        place = f"in {near(written[0])}" if written else "on stdout, and in no file"
-        raise ReceiptNotKeptError([*dict.fromkeys(problems), Problem("", f"the receipt stands {place}")])
+        elif not written:
+            say(text)
+        unwritten = "on stdout, and in no file" if on_stderr() else "in the last note, and in no file"
+        where = f"in {near(written[0])}" if written else unwritten
+        raise ReceiptNotKeptError([*dict.fromkeys(problems), Problem("", f"the receipt stands {where}")])
     return near(path)
 
 

@@ -1,6 +1,6 @@
 """`evalrunner regress`: runs again as a receipt or a baseline did, and compares."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -11,9 +11,41 @@ from evalrunner.commands.output import say
 from evalrunner.config.tree import RegressConfig, load
 from evalrunner.errors import EXIT_OK
 from evalrunner.pipeline.locked import refuse_drift
-from evalrunner.pipeline.runner import run
-from evalrunner.receipt.compare import compare
+from evalrunner.pipeline.runner import Session, run
+from evalrunner.receipt.compare import Comparison, compare
+from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.base import Against
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A run that was held to an earlier one.
+
+    Attributes:
+        session: of the new run.
+        receipt: of the new run.
+        baseline: the receipt that it was held to.
+        comparison: what became of the figures.
+        advisory: whether a regression is only told.
+        kept: where the new receipt lies.
+    """
+
+    session: Session = field(repr=False)
+    receipt: Receipt = field(repr=False)
+    baseline: Receipt = field(repr=False)
+    comparison: Comparison
+    advisory: bool
+    kept: str
+
+    @property
+    def only_told(self) -> bool:
+        """Whether there is a regression that gates nothing."""
+        return self.advisory and self.comparison.outcome == "regression"
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 or 2; a regression that is only advisory is 0."""
+        return EXIT_OK if self.only_told else self.comparison.exit_code
 
 
 def main(config: DictConfig, *, folder: Path) -> int:
@@ -21,6 +53,19 @@ def main(config: DictConfig, *, folder: Path) -> int:
 
     A regression that is only advisory returns 0.
     """
+    done = held_to(config, folder)
+    against = Against(done.baseline.to_json(), done.comparison, done.advisory)
+    report(done.session, done.receipt, done.kept, against)
+    say(f"the new receipt is {done.kept}")
+    if done.only_told:
+        say(
+            "the regression is advisory, and exits 0: a verdict rule such as threshold=strict makes it a gate"
+        )
+    return done.exit_code
+
+
+def held_to(config: DictConfig, folder: Path) -> Compared:
+    """Runs again, keeps the new receipt, and compares; warnings are said."""
     held = bar(config, load(config, RegressConfig))
     asked, baseline = held.config, held.receipt
     session = open_session(asked, folder)
@@ -34,11 +79,4 @@ def main(config: DictConfig, *, folder: Path) -> int:
     for line in comparison.warnings:
         say(f"warning: {line}")
     advisory = asked.regress.advisory and finished.receipt.verdict is None
-    report(session, finished.receipt, kept, Against(baseline.to_json(), comparison, advisory))
-    say(f"the new receipt is {kept}")
-    if advisory and comparison.outcome == "regression":
-        say(
-            "the regression is advisory, and exits 0: a verdict rule such as threshold=strict makes it a gate"
-        )
-        return EXIT_OK
-    return comparison.exit_code
+    return Compared(session, finished.receipt, baseline, comparison, advisory, kept)

@@ -16,6 +16,18 @@ from evalrunner.threshold.replay import second_opinion
 def main(config: DictConfig, *, folder: Path | None) -> int:
     """Reads a receipt from a file, or from the store, and shows it. Needs no database for a file."""
     asked = load(config, ReplayConfig)
+    receipt = again(asked)
+    show(receipt, asked.reporter, as_json=asked.json, kept=str(asked.receipt) if asked.receipt else None)
+    return exit_code(receipt)
+
+
+def again(asked: ReplayConfig) -> Receipt:
+    """The receipt that is meant, also written to `out`; what is doubtful about it is said.
+
+    Raises:
+        UsageError: none is named, or two are.
+        InputError: it cannot be read, or the store holds none such.
+    """
     stored = asked.from_db != FromDb()
     if stored == (asked.receipt is not None):
         raise UsageError(
@@ -33,8 +45,7 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
         say(f"warning: {opinion}")
     if asked.out is not None:
         write_atomic(asked.out, dumps(receipt, indent=True))
-    show(receipt, asked.reporter, as_json=asked.json, kept=str(asked.receipt) if asked.receipt else None)
-    return exit_code(receipt)
+    return receipt
 
 
 def _stored(asked: ReplayConfig) -> tuple[Receipt, list[str]]:

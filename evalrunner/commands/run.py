@@ -11,16 +11,23 @@ from evalrunner.commands.output import exit_code, near
 from evalrunner.config import jobs as sweep
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.locked import refuse_drift
-from evalrunner.pipeline.runner import run
+from evalrunner.pipeline.runner import Session, run
+from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.trend import print_jobs
 
 
 def main(config: DictConfig, *, folder: Path) -> int:
     """Runs the eval, keeps its receipt, shows it, and returns the verdict's exit code."""
+    session, receipt, kept = evaluate(config, folder)
+    report(session, receipt, kept)
+    return exit_code(receipt)
+
+
+def evaluate(config: DictConfig, folder: Path) -> tuple[Session, Receipt, str]:
+    """Runs the eval and keeps its receipt; returns the session, the receipt, and where it lies."""
     session = open_session(run_config(config), folder)
     finished = run(session, refuse_drift if session.config.locked else None)
-    report(session, finished.receipt, keep(session, finished))
-    return exit_code(finished.receipt)
+    return session, finished.receipt, keep(session, finished)
 
 
 def summarise(jobs: Sequence[sweep.Job], *, as_json: bool) -> None:

@@ -1,7 +1,6 @@
 """Writing a baseline from a run, and reading the two sides of a difference."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from evalrunner.baseline.attribution import Side, recovered
 from evalrunner.baseline.pinned import parameters, repeated, settings
 from evalrunner.baseline.repository import Repository, author
-from evalrunner.baseline.written import BLOCK, Saved, dump, load, receipt_block, rows_sha
+from evalrunner.baseline.written import BLOCK, Saved, dump, load, plain, receipt_block, rows_sha
 from evalrunner.commands.origin import Origin, named, origin
 from evalrunner.commands.output import near
 from evalrunner.errors import EvalrunnerError, InputError, Problem, UsageError, nearest, show
@@ -28,7 +27,9 @@ def home() -> Path:
     """
     conf = user_conf()
     if conf is None:
-        raise UsageError(Problem("EVALRUNNER_CONF", "switches your conf/ off, and baselines lie in it", "none"))
+        raise UsageError(
+            Problem("EVALRUNNER_CONF", "switches your conf/ off, and baselines lie in it", "none")
+        )
     return conf / "baseline"
 
 
@@ -53,7 +54,9 @@ def text_of(name: str) -> str:
     if text is None:
         known = names()
         what = f"no such baseline in {near(path.parent)}"
-        raise InputError(Problem("baseline", what, show(name), ", ".join(known) or "none yet", nearest(name, known)))
+        raise InputError(
+            Problem("baseline", what, show(name), ", ".join(known) or "none yet", nearest(name, known))
+        )
     return text
 
 
@@ -76,7 +79,9 @@ def _read(path: Path) -> str | None:
         raise InputError(Problem(near(path), f"cannot be read: {error}")) from None
 
 
-def write(name: str, run: Origin, reason: str | None, previous: str | None, kept: Mapping[str, Any]) -> list[Path]:
+def write(
+    name: str, run: Origin, reason: str | None, previous: str | None, kept: Mapping[str, Any]
+) -> list[Path]:
     """Writes a baseline, once it is clear that it composes and repeats its run, and returns its files.
 
     Args:
@@ -95,29 +100,80 @@ def write(name: str, run: Origin, reason: str | None, previous: str | None, kept
         what = "the run is inconclusive: nothing can be held to it"
         raise InputError(Problem(receipt.run_id or "the receipt", what, receipt.verdictMessage))
     told, rows = receipt_block(receipt)
+    title = (
+        f"The bar of {receipt.eval or 'a run'}, measured {receipt.ts[:10]}. `evalrunner baseline` writes it."
+    )
+    option = {**settings(run.config, run.choices, receipt), **kept}
     block = {
         "saved": timestamp(datetime.now(UTC)),
         "author": author(Path.cwd()),
         "reason": reason,
         "previous": previous,
         "rows": None if rows is None else rows_sha(rows),
-        "texts": {},
     }
-    title = f"The bar of {receipt.eval or 'a run'}, measured {receipt.ts[:10]}; `evalrunner baseline` writes this file."
-    option = {**settings(run.config, run.choices, receipt), **kept}
-    block = {key: _literal(value) for key, value in block.items()}
-    session, lost = repeated(name, dump(title, {**option, BLOCK: {**block, "receipt": told}}), receipt, corpus=not run.exact)
+
+    def text(shas: Mapping[str, str]) -> str:
+        return dump(title, {**option, BLOCK: {**plain({**block, "texts": shas}), "receipt": told}})
+
+    session, lost = repeated(name, text({}), receipt, corpus=not run.exact)
     if lost:
         what = "what the run was measured with is not here any more: run again, and save that"
-        raise InputError([Problem(f"{each.part} fingerprint", what, each.now[:8], each.then[:8]) for each in lost])
-    block["texts"] = text_shas(texts(session))
-    text = dump(title, {**option, BLOCK: {**block, "receipt": told}})
+        raise InputError(
+            [Problem(f"{each.part} fingerprint", what, each.now[:8], each.then[:8]) for each in lost]
+        )
     path = file_of(name)
     beside = path.with_suffix(".jsonl")
-    load(name, text, rows, near(path))
+    whole = text(text_shas(texts(session)))
+    load(name, whole, rows, near(path))
     if rows is not None:
         write_atomic(beside, rows)
-    write_atomic(path, text)
+    write_atomic(path, whole)
     if rows is None:
         beside.unlink(missing_ok=True)
     return [path] if rows is None else [path, beside]
+
+
+def side(name: str) -> Side:
+    """A side of a difference: a baseline by its name, or a run by whatever name it has.
+
+    Raises:
+        InputError: there is nothing of that name.
+    """
+    return of_baseline(read(name)) if name in names() else of_run(origin(named(name), name), name)
+
+
+def of_baseline(saved: Saved) -> Side:
+    """A baseline, with the texts of its rubric and prompts as far as files or git's history have them."""
+    shas = saved.block.texts
+    found = recovered(shas, _versions, lambda text: of_text(text).full)
+    return Side(f"baseline {saved.name}", saved.receipt, shas, found, parameters(saved.option))
+
+
+def of_run(run: Origin, name: str) -> Side:
+    """A run, with the texts of its rubric and prompts where those that are here now are still the same."""
+    receipt, label = run.receipt, f"run {run.receipt.run_id or name}"
+    option = settings(run.config, run.choices, receipt)
+    told = parameters(option)
+    try:
+        session, lost = repeated("run", dump(label, option), receipt, corpus=False)
+    except EvalrunnerError:
+        return Side(label, receipt, parameters=told)
+    gone = {
+        "rubrics/" if each.part == "rubric" else "prompts/"
+        for each in lost
+        if each.part in {"rubric", "prompt"}
+    }
+    found = {file: text for file, text in texts(session).items() if not file.startswith(tuple(gone))}
+    return Side(label, receipt, text_shas(found), found, told)
+
+
+def _versions(name: str) -> Iterator[str]:
+    """Every text of a rubric's or prompt's file: yours, the packaged one, those of git's history."""
+    path = home().parent.parent / name
+    for file in (path, data_root() / name):
+        text = _read(file)
+        if text is not None:
+            yield text
+    repository = Repository.around(path)
+    if repository is not None:
+        yield from repository.versions(path)

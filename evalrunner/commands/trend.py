@@ -8,11 +8,11 @@ from typing import Any
 from omegaconf import DictConfig
 
 from evalrunner.commands.output import say
-from evalrunner.config.tree import TrendConfig, load
+from evalrunner.config.tree import TrendConfig, TrendFilter, load
 from evalrunner.errors import nearest, show
 from evalrunner.receipt.jsontext import readable_json
 from evalrunner.reporter.trend import print_cells, print_trend
-from evalrunner.store.reader import CellRow, TrendRow
+from evalrunner.store.reader import CellRow, Reader, TrendRow
 
 
 def main(config: DictConfig, *, folder: Path | None) -> int:
@@ -20,14 +20,7 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
     asked = load(config, TrendConfig)
     wanted = asked.trend
     with asked.store.reading(say) as reader:
-        rows = reader.trend(
-            eval_name=wanted.eval,
-            rubric_version=wanted.rubric_version,
-            panel=wanted.panel,
-            corpus=wanted.corpus,
-            limit=wanted.limit,
-            attempts=wanted.attempts,
-        )
+        rows = matching(reader, wanted)
         cells = [] if wanted.group is None else reader.cells(rows, wanted.group)
         groups = reader.groups(rows) if rows and wanted.group is not None and not cells else []
         empty = reader.is_empty
@@ -62,6 +55,18 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
         hint = f"; did you mean {close!r}?" if close else ""
         say(f"no run has a group {show(wanted.group)}; their groups: {', '.join(groups) or 'none'}{hint}")
     return 0
+
+
+def matching(reader: Reader, wanted: TrendFilter) -> list[TrendRow]:
+    """The rows of an open store that are wanted; the newest first."""
+    return reader.trend(
+        eval_name=wanted.eval,
+        rubric_version=wanted.rubric_version,
+        panel=wanted.panel,
+        corpus=wanted.corpus,
+        limit=wanted.limit,
+        attempts=wanted.attempts,
+    )
 
 
 def _json(row: TrendRow) -> dict[str, Any]:

@@ -22,7 +22,17 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
 
     A missing key is a warning here, so that a config can be checked where no keys are.
     """
-    session = open_session(run_config(config), folder or Path())
+    session, found = foreseen(config, folder or Path())
+    if session.config.json:
+        sys.stdout.write(readable_json({"schema_version": 1, **asdict(found)}) + "\n")
+    else:
+        sys.stdout.write("".join(f"{line}\n" for line in _lines(session, found)))
+    return 0
+
+
+def foreseen(config: DictConfig, folder: Path) -> tuple[Session, Forecast]:
+    """The session that would run, and what it would call; what would be refused for want of a key is said."""
+    session = open_session(run_config(config), folder)
     check(session)
     check_subject(session)
     for problem in missing_keys(session, os.environ):
@@ -32,12 +42,7 @@ def main(config: DictConfig, *, folder: Path | None) -> int:
         refuse_drift(session, piped.items)
     if not piped.items:
         say("warning: the sample is empty; run would be inconclusive")
-    found = forecast(session, piped.items)
-    if session.config.json:
-        sys.stdout.write(readable_json({"schema_version": 1, **asdict(found)}) + "\n")
-    else:
-        sys.stdout.write("".join(f"{line}\n" for line in _lines(session, found)))
-    return 0
+    return session, forecast(session, piped.items)
 
 
 def _lines(session: Session, found: Forecast) -> list[str]:

@@ -1,4 +1,4 @@
-"""The block `baseline` of a configuration: the figures that later runs are held to, and where they come from."""
+"""The block `baseline` of a configuration: figures that later runs are held to, and where they come from."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ class Baseline(Component):
         author: who saved it, as git knows them; None where git does not.
         reason: why, in that person's words.
         previous: the fingerprint of the baseline that it took the place of.
-        rows: the sha256 of the JSONL file beside it, which holds the receipt's rows; None where there is none.
+        rows: the sha256 of the JSONL file beside it that holds the receipt's rows; None where there is none.
         texts: sha256 of the rubric's and the prompts' texts, by file below the project's folder.
         receipt: the run's receipt, as far as it is needed to compare with: no spend, and no settings that
             stand in the option itself.

@@ -5,18 +5,20 @@ of a sweep under any launcher. A loader pickles with its search path, so that wo
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra._internal.config_repository import CachingConfigRepository, IConfigRepository
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override, OverrideType
+from hydra.plugins.config_source import ConfigResult
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from evalrunner.config import folders
 from evalrunner.config.advice import unknown_keys, wrong_choices
 from evalrunner.config.fill import fill
+from evalrunner.config.giving_way import giving_way
 from evalrunner.config.seats import full_seat, full_seats, unquoted
 from evalrunner.config.under_test import chosen_subject, full_model
 from evalrunner.config.yamlfiles import read_quickly
@@ -32,6 +34,7 @@ class Loader(ConfigLoaderImpl):
     """Composes as Hydra does, and resolves the names of models on the way."""
 
     _overrides: Sequence[Override] = ()
+    _chosen: Mapping[str, object] = {}
 
     def __init__(self, config_search_path: ConfigSearchPath) -> None:
         super().__init__(config_search_path)
@@ -46,7 +49,9 @@ class Loader(ConfigLoaderImpl):
         if problems:
             raise ChoiceError(problems)
         compose = super()._compose_config_from_defaults_list
+        self._chosen = _choices(parsed, repo)
         parsed = [*chosen_subject(parsed, config_name, repo, compose), *parsed]
+        self._chosen = _choices(parsed, repo)
         for override in parsed:
             self._rewrite(override, repo)
         self._overrides = [each for each in parsed if not _chooses(each, repo)]
@@ -74,6 +79,12 @@ class Loader(ConfigLoaderImpl):
             listed[-1]._value = copy.deepcopy(panel._get_node("models"))  # type: ignore[assignment]
         return config
 
+    def _load_single_config(self, default: ResultDefault, repo: IConfigRepository) -> ConfigResult:
+        """As Hydra's; what a baseline pins gives way to what the command line chooses; see `giving_way`."""
+        result = super()._load_single_config(default, repo)
+        group, _, name = (default.config_path or "").partition("/")
+        return giving_way(name, result, self._chosen) if group == "baseline" else result
+
     def _rewrite(self, override: Override, repo: IConfigRepository) -> None:
         """Replaces names in the value of an override of panel.models, or of one place in it."""
         key = override.key_or_group
@@ -92,6 +103,15 @@ def _chooses(override: Override, repo: IConfigRepository) -> bool:
     """Whether an override chooses an option (or sweeps) rather than setting a key."""
     is_dict = isinstance(override._value, dict)
     return override.is_sweep_override() or (repo.group_exists(override.key_or_group) and not is_dict)
+
+
+def _choices(overrides: Sequence[Override], repo: IConfigRepository) -> dict[str, object]:
+    """The options that overrides choose, by group."""
+    return {
+        each.key_or_group: each.value()
+        for each in overrides
+        if not (each.is_delete() or each.is_sweep_override()) and _chooses(each, repo)
+    }
 
 
 def _lists_seats(override: Override) -> bool:

@@ -55,13 +55,28 @@ evalrunner validate -m panel=rules,budget,frontier""",
         counts_cycles=True,
     ),
     "regress": Command(
-        "run again as a receipt did, and compare",
+        "run again as a receipt or a baseline did, and compare",
         """\
+evalrunner regress baseline=takes
+evalrunner regress baseline=takes --against-ref origin/main
 evalrunner regress --against outputs/receipts/NAME.json
 evalrunner regress --against NAME.json --threshold 0.5""",
         keeps=True,
         sweeps=True,
         counts_cycles=True,
+    ),
+    "baseline": Command(
+        "save, list, show, compare and renew the bars that regress holds runs to",
+        """\
+evalrunner baseline save takes --reason "the first"  from the newest attempt, into conf/baseline/takes.yaml
+evalrunner baseline save takes --from outputs/run/FOLDER
+evalrunner baseline list
+evalrunner baseline show takes
+evalrunner baseline diff takes outputs/run/FOLDER
+evalrunner baseline bless takes --reason "stricter rubric"
+evalrunner regress baseline=takes                    run as it says, and compare
+evalrunner run --locked baseline=takes               run only if nothing has changed since""",
+        plain=True,
     ),
     "replay": Command(
         "show a receipt again, with its exit code",

@@ -206,7 +206,7 @@ class RegressConfig(RunConfig):
         if value is None and info.data["baseline"] is None:
             if chosen is not None:
                 raise ValueError(f"baseline {chosen} pins a run but holds no figures to compare with")
-            raise ValueError("what to compare with is not given: --against FILE or baseline=NAME")
+            raise ValueError("the receipt to compare with is not given: --against FILE, or baseline=NAME")
         return value
 
     @field_validator("against_ref", mode="after")

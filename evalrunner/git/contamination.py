@@ -12,22 +12,20 @@ borrows nothing but the folder of objects; configuration is read as a file. No s
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from evalrunner.git.object_store import ObjectStore, find_stores, not_its_own
 from evalrunner.git.run import GitError, git
 from evalrunner.git.sealed import ALLOWED_CONFIG, BRANCH, Vault
 
-TIMEOUT_S = 300.0
 SHOWN = 10
 """So many objects are named in a flag."""
 
 _REMOTE = re.compile(r"(remote|url|include|includeif)\..*|extensions\.partialclone", re.DOTALL)
-_LOOSE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
-_TWO_HEX = re.compile(r"[0-9a-f]{2}")
 
 
 @dataclass
@@ -53,6 +51,23 @@ class Checks:
         except (GitError, OSError, ValueError) as error:
             self.hits.append(f"the check of {name} could not run: {' '.join(str(error).split())}")
 
+    def list_objects(self, store: ObjectStore) -> dict[str, list[str]]:
+        """Records the list of all objects; returns each commit's parents."""
+        self.objects = store.listed()
+        lines = self.objects.decode("ascii").splitlines()
+        self.record["objects"] = len(lines)
+        self.record["objects_sha256"] = sha256(self.objects).hexdigest()
+        commits = [line.split()[0] for line in lines if line.endswith(" commit")]
+        self.record["commits"] = commits
+        return store.parents(commits)
+
+    def look_for_landed(self, store: ObjectStore, vault: Vault) -> list[str]:
+        """Looks for everything that landed, records each result, and returns what is there."""
+        looked = [vault.squash_sha, *vault.introduced_trees, *vault.introduced]
+        there = store.there(looked)
+        self.record["cat-file -e"] = {oid: 0 if oid in there else 1 for oid in looked}
+        return there
+
 
 def before(vault: Vault, path: Path, lens: Path) -> Checks:
     """Looks at a freshly sealed repository; any hit means that its agent must not be started.
@@ -62,7 +77,7 @@ def before(vault: Vault, path: Path, lens: Path) -> Checks:
         lens: where a repository of ours is made to look through.
     """
     checks = Checks()
-    store = _Store(lens, path / ".git" / "objects", vault)
+    store = ObjectStore(lens, path / ".git" / "objects", len(vault.parent_sha))
 
     def refs() -> None:
         found = git(path, "rev-list", "--all").decode().split()
@@ -71,8 +86,8 @@ def before(vault: Vault, path: Path, lens: Path) -> Checks:
             checks.hits.append(f"rev-list --all gives {len(found)} commits, not the parent alone")
 
     def contents() -> None:
-        commits = store.listed(checks)
-        there = store.landed(checks)
+        commits = checks.list_objects(store)
+        there = checks.look_for_landed(store, vault)
         if there:
             checks.hits.append(f"objects that landed are in the repository: {_some(there)}")
         if list(commits) != [vault.parent_sha]:
@@ -119,16 +134,16 @@ def after(  # noqa: PLR0917 - a check needs all that it compares
     """
     checks = Checks()
     folder = path / ".git"
-    store = _Store(lens, folder / "objects", vault)
+    store = ObjectStore(lens, folder / "objects", len(vault.parent_sha))
 
     def git_dir() -> None:
         checks.hits += _git_dir(checks, folder, vault, earlier.record["packs"])
 
     def contents() -> None:
-        commits = store.listed(checks)
+        commits = checks.list_objects(store)
         if stray := _stray(commits, vault.parent_sha):
             checks.hits.append(f"commits that do not descend from the parent: {_some(stray)}")
-        there = store.landed(checks)
+        there = checks.look_for_landed(store, vault)
         if vault.squash_sha in there:
             checks.hits.append(f"the squash commit {vault.squash_sha} is in the repository")
         strange = [oid for oid in there if oid != vault.squash_sha and oid not in candidate]
@@ -139,12 +154,12 @@ def after(  # noqa: PLR0917 - a check needs all that it compares
 
     def others() -> None:
         own = folder / "objects"
-        for number, (root, other) in enumerate(_stores([path, *elsewhere], own)):
+        for number, (root, other) in enumerate(find_stores([path, *elsewhere], own)):
             name = os.path.relpath(other, root)
-            if problem := _borrows(other):
+            if problem := not_its_own(other):
                 checks.hits.append(f"a second store of objects, {name}, {problem}")
                 continue
-            second = _Store(lens.with_name(f"{lens.name}-{number}"), other, vault)
+            second = ObjectStore(lens.with_name(f"{lens.name}-{number}"), other, store.digits)
             there = second.there([vault.squash_sha, *vault.introduced_trees, *vault.introduced])
             if vault.squash_sha in there:
                 checks.hits.append(f"the squash commit is in a second store of objects, {name}")
@@ -154,7 +169,7 @@ def after(  # noqa: PLR0917 - a check needs all that it compares
             )
 
     checks.attempt("the git directory", git_dir)
-    if _real_folder(folder) and _real_folder(store.objects) and _borrows(store.objects) is None:
+    if _real_folder(folder) and _real_folder(store.objects) and not_its_own(store.objects) is None:
         checks.attempt("the objects", contents)
     checks.attempt("other stores of objects", others)
     return checks
@@ -163,72 +178,6 @@ def after(  # noqa: PLR0917 - a check needs all that it compares
 def _some(ids: Sequence[str]) -> str:
     more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
     return ", ".join(ids[:SHOWN]) + more
-
-
-@dataclass(frozen=True)
-class _Store:
-    """A folder of objects, seen through a repository of ours."""
-
-    lens: Path
-    objects: Path
-    vault: Vault
-
-    def git(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        if not self.lens.exists():
-            self.lens.mkdir(parents=True)
-            length = "sha256" if len(self.vault.parent_sha) == 64 else "sha1"
-            git(self.lens, "init", "--quiet", "--bare", "--template=", f"--object-format={length}", ".")
-        env = {
-            "GIT_DIR": str(self.lens.resolve()),
-            "GIT_OBJECT_DIRECTORY": str(self.objects.absolute()),
-            "GIT_NO_LAZY_FETCH": "1",
-        }
-        return git(self.lens, *arguments, stdin=stdin, env=env, timeout_s=TIMEOUT_S)
-
-    def listed(self, checks: Checks) -> dict[str, list[str]]:
-        """Records the list of all objects, reachable or not; returns each commit's parents."""
-        checks.objects = self.git(
-            "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"
-        )
-        lines = checks.objects.decode("ascii").splitlines()
-        checks.record["objects"] = len(lines)
-        checks.record["objects_sha256"] = sha256(checks.objects).hexdigest()
-        commits = [line.split()[0] for line in lines if line.endswith(" commit")]
-        checks.record["commits"] = commits
-        return self._parents(commits)
-
-    def _parents(self, commits: Sequence[str]) -> dict[str, list[str]]:
-        data = self.git("cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in commits).encode())
-        parents: dict[str, list[str]] = {}
-        at = 0
-        for sha in commits:
-            end = data.index(b"\n", at)
-            size = int(data[at:end].split()[2])
-            header = data[end + 1 : end + 1 + size].partition(b"\n\n")[0]
-            parents[sha] = [line[7:].decode() for line in header.split(b"\n") if line.startswith(b"parent ")]
-            at = end + 1 + size + 1
-        return parents
-
-    def landed(self, checks: Checks) -> list[str]:
-        """Looks for everything that landed, records each result, and returns what is there."""
-        vault = self.vault
-        looked = [vault.squash_sha, *vault.introduced_trees, *vault.introduced]
-        there = self.there(looked)
-        checks.record["cat-file -e"] = {oid: 0 if oid in there else 1 for oid in looked}
-        return there
-
-    def there(self, ids: Iterable[str]) -> list[str]:
-        """Which of the objects can be read here."""
-        return [oid for oid in ids if self._has(oid)]
-
-    def _has(self, oid: str) -> bool:
-        try:
-            self.git("cat-file", "-e", oid)
-        except GitError as error:
-            if error.returncode != 1:
-                raise
-            return False
-        return True
 
 
 def _stray(commits: Mapping[str, Sequence[str]], root: str) -> list[str]:
@@ -247,7 +196,7 @@ def _git_dir(checks: Checks, folder: Path, vault: Vault, packs: Sequence[str] | 
     """What a git directory says of having got objects from elsewhere; `packs` are those it had before."""
     if not _real_folder(folder) or not _real_folder(folder / "objects"):
         return ["the git directory was replaced by something else"]
-    hits = [f"the store of objects {problem}"] if (problem := _borrows(folder / "objects")) else []
+    hits = [f"the store of objects {problem}"] if (problem := not_its_own(folder / "objects")) else []
     found = sorted(
         each.name for each in (folder / "objects" / "pack").glob("*") if each.suffix in {".pack", ".promisor"}
     )
@@ -283,35 +232,6 @@ def _git_dir(checks: Checks, folder: Path, vault: Vault, packs: Sequence[str] | 
     if os.path.lexists(shallow) and (not _regular(shallow) or set(lines) - {vault.parent_sha}):
         hits.append("the history is cut at another commit than the parent")
     return hits
-
-
-def _borrows(objects: Path) -> str | None:
-    """Why a store of objects is not all its own, as a clause."""
-    for name in ("alternates", "http-alternates"):
-        if os.path.lexists(objects / "info" / name):
-            return f"borrows from another one ({name})"
-    for folder, folders, files in os.walk(objects):
-        for name in (*folders, *files):
-            mode = os.lstat(os.path.join(folder, name)).st_mode  # noqa: PTH118
-            if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
-                return f"holds what is no file: {name}"
-    return None
-
-
-def _stores(roots: Sequence[Path], own: Path) -> list[tuple[Path, Path]]:
-    """Every folder that git could use as a store of objects, but the known one; each with its root."""
-    found: set[tuple[Path, Path]] = set()
-    for root in roots:
-        for folder, folders, files in os.walk(root):
-            here = Path(folder)
-            if here == own:
-                folders.clear()
-                continue
-            if any(name.endswith(".pack") for name in files):
-                found.add((root, here.parent if here.name == "pack" else here))
-            if _TWO_HEX.fullmatch(here.name) and any(map(_LOOSE.fullmatch, files)):
-                found.add((root, here.parent))
-    return sorted(found)
 
 
 def _config(file: Path, vault: Vault) -> list[str]:

@@ -17,7 +17,8 @@ _lock = Lock()
 
 async def ready(name: ClientName) -> Client:
     """The process's client of this name. While it is imported, the loop goes on with other calls."""
-    begin([name])
+    if name not in _clients:
+        begin([name])
     client = _clients[name]
     return client.result() if client.done() else await asyncio.wrap_future(client)
 

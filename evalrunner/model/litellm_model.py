@@ -16,7 +16,7 @@ from evalrunner.model.ids import direct_route, id_problem, names_provider, route
 from evalrunner.model.keys import key_problem, variables
 from evalrunner.model.panel_prompt import panel_messages
 from evalrunner.model.params import check_endpoint, check_params
-from evalrunner.model.reply import read_scores, scores_schema
+from evalrunner.model.scores import read_scores, scores_schema
 from evalrunner.model.seat import Bench, SeatKind
 from evalrunner.records import Item, Judgement, JudgementStatus
 

@@ -3,13 +3,15 @@
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import aiohttp
+from multidict import CIMultiDict
+from yarl import URL
 
 from evalrunner import __version__
-from evalrunner.calls.request import CallFailed, CallReply, CallRequest
+from evalrunner.calls.request import CallFailed, CallReply, CallRequest, schema_text
 from evalrunner.model.http_session import (
     MAX_REPLY_BYTES,
     ReplyTooLongError,
@@ -36,7 +38,7 @@ class OpenAIClient:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self._environ = environ
         self._session: aiohttp.ClientSession | None = None
-        self._places: dict[tuple[str, str | None], tuple[str, str | None, dict[str, str]]] = {}
+        self._places: dict[tuple[str | None, str | None, float], _Place] = {}
 
     async def send(self, request: CallRequest) -> CallReply:
         """The provider's reply.
@@ -48,16 +50,18 @@ class OpenAIClient:
             CallFailed: for everything that can go wrong; the message holds no key.
         """
         key = self._key(request)
-        url, proxy, headers = self._place(request, key)
+        place = self._place(request, key)
         secret = None if key == PLACEHOLDER else key
         if self._session is None:
             self._session = open_session()
-        timeout = aiohttp.ClientTimeout(
-            total=request.timeout_s, sock_connect=min(request.timeout_s, CONNECT_WITHIN_S)
-        )
         try:
             async with self._session.post(
-                url, data=_body(request), headers=headers, timeout=timeout, proxy=proxy, allow_redirects=False
+                place.url,
+                data=_body(request),
+                headers=place.headers,
+                timeout=place.timeout,
+                proxy=place.proxy,
+                allow_redirects=False,
             ) as answer:
                 if answer.status != 200:
                     raise await _refused(answer, secret)
@@ -93,22 +97,46 @@ class OpenAIClient:
             raise CallFailed("auth", f"the API key in {request.key_env} holds characters that no key has")
         return key
 
-    def _place(self, request: CallRequest, key: str | None) -> tuple[str, str | None, dict[str, str]]:
-        """Address, proxy and headers of a request; the same for all to one endpoint with one key."""
-        base = request.api_base or ""
-        if (base, key) not in self._places:
-            path, mark, query = base.partition("?")
-            url = f"{path.rstrip('/')}/chat/completions{mark}{query}"
-            headers = {
-                "Content-Type": "application/json",
-                "Accept": "application/json",
-                "Accept-Encoding": "identity",
-                "User-Agent": f"evalrunner/{__version__}",
-            }
-            if key is not None and key != PLACEHOLDER:
-                headers["Authorization"] = f"Bearer {key}"
-            self._places[base, key] = (url, proxy_for(url), headers)
-        return self._places[base, key]
+    def _place(self, request: CallRequest, key: str | None) -> "_Place":
+        """Where a request goes, worked out once for all that go there.
+
+        Raises:
+            CallFailed: the environment names a proxy that is none for HTTP.
+        """
+        named = (request.api_base, key, request.timeout_s)
+        if named not in self._places:
+            self._places[named] = _where(request.api_base or "", key, request.timeout_s)
+        return self._places[named]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An endpoint: address and proxy, and with what headers and time limits it is asked."""
+
+    url: URL
+    proxy: str | None
+    headers: CIMultiDict[str]
+    timeout: aiohttp.ClientTimeout
+
+
+def _where(base: str, key: str | None, timeout_s: float) -> _Place:
+    path, mark, query = base.partition("?")
+    url = f"{path.rstrip('/')}/chat/completions{mark}{query}"
+    proxy = proxy_for(url)
+    if proxy is not None and not proxy.startswith(("http://", "https://")):
+        raise CallFailed("bad_request", "the proxy that the environment names for api_base is none for HTTP")
+    headers = CIMultiDict(
+        {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": f"evalrunner/{__version__}",
+        }
+    )
+    if key is not None and key != PLACEHOLDER:
+        headers["Authorization"] = f"Bearer {key}"
+    timeout = aiohttp.ClientTimeout(total=timeout_s, sock_connect=min(timeout_s, CONNECT_WITHIN_S))
+    return _Place(URL(url), proxy, headers, timeout)
 
 
 @cache
@@ -118,20 +146,23 @@ def shared() -> OpenAIClient:
 
 
 def _body(request: CallRequest) -> bytes:
-    params = dict(request.params)
-    body: dict[str, Any] = {
-        "model": split(request.route)[1],
-        "messages": [{"role": each.role, "content": each.content} for each in request.messages],
-        "max_tokens": request.max_tokens,
-        **params.pop("extra_body", {}),
-        **params,
-    }
+    messages = ",".join(f'{{"role":"{each.role}","content":{_json(each.content)}}}' for each in request.messages)
+    parts = [
+        f'"model":{_json(split(request.route)[1])}',
+        f'"max_tokens":{request.max_tokens}',
+        f'"messages":[{messages}]',
+    ]
+    if request.params:
+        params = {**request.params.get("extra_body", {}), **request.params}
+        params.pop("extra_body", None)
+        parts += [f"{_json(name)}:{_json(value)}" for name, value in params.items()]
     if request.schema is not None:
-        body["response_format"] = {
-            "type": "json_schema",
-            "json_schema": {"name": "reply", "schema": request.schema, "strict": True},
-        }
-    return json.dumps(body, separators=(",", ":")).encode()
+        schema = f'{{"name":"reply","schema":{schema_text(request.schema)},"strict":true}}'
+        parts.append(f'"response_format":{{"type":"json_schema","json_schema":{schema}}}')
+    return f"{{{','.join(parts)}}}".encode()
+
+
+_json = json.JSONEncoder().encode
 
 
 async def _refused(answer: aiohttp.ClientResponse, secret: str | None) -> CallFailed:

@@ -27,5 +27,5 @@ def panel_messages(prompts: Prompts, name: str, rubric: Rubric, items: Sequence[
     texts = [shown(item) for item in items]
     fence_open, fence_close = fence("\n".join(texts))
     return prompts.messages(
-        name, rubric=rubric.model_dump(), items=texts, fence_open=fence_open, fence_close=fence_close
+        name, rubric=rubric.plain, items=texts, fence_open=fence_open, fence_close=fence_close
     )

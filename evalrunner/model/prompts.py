@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from evalrunner.calls.request import Message
 from evalrunner.errors import InputError, Problem, nearest, show
+from evalrunner.once import Once
 from evalrunner.paths import data_root, find_file, user_folder
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from jinja2 import TemplateError
+    from jinja2 import Template, TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 SUFFIX = ".j2"
@@ -32,13 +33,26 @@ class Prompts:
         self._texts: dict[str, str] = {}
         self._references: dict[str, list[str]] = {}
         self._there: dict[str, bool] = {}
+        self._templates: dict[str, Template] = {}
+        self._checked = Once(_check_plain)
 
     @cached_property
     def _jinja(self) -> "ImmutableSandboxedEnvironment":
         from jinja2 import FunctionLoader, StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        return ImmutableSandboxedEnvironment(
+        class Environment(ImmutableSandboxedEnvironment):
+            """What is asked for most goes the shortest way; what it gives is the same."""
+
+            def getattr(self, obj: Any, attribute: str) -> Any:
+                if type(obj) is dict and attribute in obj and not hasattr(dict, attribute):
+                    return obj[attribute]
+                return super().getattr(obj, attribute)
+
+            def make_globals(self, d: Any) -> Any:
+                return {**self.globals, **(d or {})}
+
+        return Environment(
             loader=FunctionLoader(lambda name: (self._text(name), str(_find(name)), lambda: True)),
             undefined=StrictUndefined,
             autoescape=False,
@@ -67,11 +81,11 @@ class Prompts:
         """
         from jinja2 import TemplateError
 
-        _check_plain(values)
+        for value in values.values():  # mappings, such as a rubric, are looked through once
+            (self._checked if isinstance(value, dict) else _check_plain)(value)
         file = f"{name}{SUFFIX}"
-        self._whole([file])
         try:
-            return self._jinja.get_template(file).render(values)
+            return self._template(file).render(values)
         except TemplateError as error:
             raise InputError(_problem(error, file)) from None
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
@@ -102,6 +116,12 @@ class Prompts:
         files = [f"{name}{SUFFIX}" for name in names]
         files += [f"{name}.system{SUFFIX}" for name in names if self.has(f"{name}.system")]
         return sorted((file, self._text(file)) for file in self._whole(files))
+
+    def _template(self, file: str) -> "Template":
+        if file not in self._templates:
+            self._whole([file])
+            self._templates[file] = self._jinja.get_template(file)
+        return self._templates[file]
 
     def _whole(self, files: Sequence[str]) -> set[str]:
         """The templates and all that they refer to, checked; see `_parsed`."""

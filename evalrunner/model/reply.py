@@ -13,7 +13,6 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from evalrunner.errors import nearest, show
-from evalrunner.rubric import Rubric
 
 MAX_CHARS = 4_000_000
 MAX_DEPTH = 64
@@ -45,15 +44,6 @@ class Read:
 
     value: dict[str, Any]
     how: How
-
-
-@dataclass(frozen=True)
-class Scores:
-    """A rubric seat's reply: a score for each dimension, in the rubric's order, and what could be better."""
-
-    values: dict[str, Decimal]
-    improvements: tuple[str, ...]
-    how: How = "strict"
 
 
 def _number(written: str) -> Decimal:
@@ -102,6 +92,9 @@ def read_object(text: str, finish_reason: str | None) -> Read:
         raise ReplyRejected(f"the reply ended with finish reason {show(finish_reason)}{cut}")
     if len(text) > MAX_CHARS:
         raise ReplyRejected(f"the reply has {len(text)} characters; at most {MAX_CHARS} are read")
+    whole = _whole(text)
+    if whole is not None:
+        return Read(whole, "strict")
     objects = _objects(text)
     if not objects:
         raise ReplyRejected("the reply holds no JSON object" if text.strip() else "the reply is empty")
@@ -110,6 +103,17 @@ def read_object(text: str, finish_reason: str | None) -> Read:
         return Read(value, "trailing_comma")
     alone = not text[:start].strip() and not text[end:].strip()
     return Read(value, "strict" if alone else "extracted")
+
+
+def _whole(text: str) -> dict[str, Any] | None:
+    """The object, when the text is nothing but one; None leaves it to the closer look, which says why not."""
+    text = text.strip()
+    if not text.startswith("{") or text.count("{") + text.count("[") > MAX_DEPTH:
+        return None
+    try:
+        return _decoded(text)
+    except (json.JSONDecodeError, ReplyRejected):
+        return None
 
 
 def _objects(text: str) -> list[tuple[int, int, dict[str, Any], bool]]:
@@ -234,35 +238,6 @@ def exact_keys(value: Mapping[str, Any], names: Iterable[str], where: str) -> No
             raise ReplyRejected(f"{where} has {show(name, 40)}, which was not asked for{hint}")
 
 
-def read_scores(text: str, finish_reason: str | None, rubric: Rubric) -> Scores:
-    """A rubric seat's scores: `{"scores": {dimension: number}, "improvements": [text]}` and nothing else.
-
-    Exactly the rubric's dimensions are needed, each a number inside its scale, both ends in. Improvements are
-    made harmless (see `harmless`), and blank ones are left out.
-
-    Raises:
-        ReplyRejected: the reply is not in that form; says what is wrong.
-    """
-    read = read_object(text, finish_reason)
-    exact_keys(read.value, ("scores", "improvements"), "the object")
-    scores, improvements = read.value["scores"], read.value["improvements"]
-    if not isinstance(scores, dict):
-        raise ReplyRejected("scores is not an object")
-    exact_keys(scores, rubric.names, "scores")
-    for name in rubric.names:
-        score = scores[name]
-        if not isinstance(score, Decimal):
-            raise ReplyRejected(f"the score of {name} is not a number but {show(score, 40)}")
-        if not rubric.allows(score):
-            scale = rubric.scale
-            inside = f" from {scale.min} to {scale.max}" if scale is not None else ""
-            raise ReplyRejected(f"the score of {name} is {score}, outside the scale{inside}")
-    if not isinstance(improvements, list) or not all(isinstance(each, str) for each in improvements):
-        raise ReplyRejected("improvements is not a list of texts")
-    said = tuple(line for each in improvements if (line := harmless(each)))
-    return Scores({name: scores[name] for name in rubric.names}, said, read.how)
-
-
 _BLANK = re.compile(r"\s+")
 _HARMFUL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
@@ -272,28 +247,11 @@ def harmless(text: str) -> str:
     return _HARMFUL.sub("\ufffd", _BLANK.sub(" ", text)).strip()
 
 
-def scores_schema(rubric: Rubric) -> dict[str, Any]:
-    """The JSON schema of the form that `read_scores` takes, for providers that hold a model to one."""
-    score: dict[str, Any] = {"type": "number"}
-    if rubric.scale is not None:
-        score |= {"minimum": _plain(rubric.scale.min), "maximum": _plain(rubric.scale.max)}
-    return closed(
-        {
-            "scores": closed(dict.fromkeys(rubric.names, score)),
-            "improvements": {"type": "array", "items": {"type": "string"}},
-        }
-    )
-
-
 def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON schema of an object with these properties, all of them, and no others."""
     return {
         "type": "object",
-        "properties": properties,
+        "properties": dict(properties),
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def _plain(value: Decimal) -> int | float:
-    return int(value) if value == value.to_integral_value() else float(value)

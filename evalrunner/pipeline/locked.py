@@ -96,7 +96,7 @@ def _behind(session: Session, items: Sequence[Item], part: str) -> Iterator[str]
         if files:
             yield f"{', '.join(files)} changed"
         elif part == "prompt":
-            yield "the templates are the same, what is asked besides is not (models, parameters, chunks, cycles)"
+            yield "the templates are the same, the models or what they are asked with are not"
         if part == "rubric" and then.threshold is not None:
             bars = then.threshold.model_dump(exclude_unset=True)
             new = dict(config.threshold.shown())

@@ -273,6 +273,12 @@ class Receipt(_Part):
         """The receipt as a JSON object: required keys in order, then the optional ones that were set."""
         return self.model_dump(exclude_unset=True)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from evalrunner.receipt.html import table
+
+        return table(self)
+
 
 KEYS: Final = tuple(Receipt.model_fields)
 REQUIRED: Final = tuple(name for name, field in Receipt.model_fields.items() if field.is_required())

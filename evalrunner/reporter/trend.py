@@ -47,9 +47,13 @@ class Row(Protocol):
     def corpus_sha8(self) -> str:
         """What was judged."""
 
+    @property
+    def subject_sha8(self) -> str:
+        """Who produced it; empty where the item itself was judged."""
+
 
 def print_trend(rows: Sequence[Row], ambiguous: Collection[tuple[str, str]], stream: TextIO) -> None:
-    """The rows as given, with a rule where the rubric's fingerprint changes.
+    """The rows as given, a rule where the rubric's fingerprint changes, the subject where there are several.
 
     Args:
         rows: newest first.
@@ -59,7 +63,7 @@ def print_trend(rows: Sequence[Row], ambiguous: Collection[tuple[str, str]], str
     from rich.table import Table
     from rich.text import Text
 
-    several = len({row.eval for row in rows}) > 1
+    several, subjects = len({row.eval for row in rows}) > 1, _subjects(rows)
     table = Table(box=HORIZONTALS, show_edge=False, pad_edge=False, header_style="bold")
     for heading in (
         "id",
@@ -70,6 +74,7 @@ def print_trend(rows: Sequence[Row], ambiguous: Collection[tuple[str, str]], str
         "overall",
         "cost",
         "corpus",
+        *(["subject"] if subjects else []),
     ):
         table.add_column(heading, justify="right" if heading in {"id", "overall", "cost"} else "left")
     for row, following in zip(rows, [*rows[1:], None], strict=True):
@@ -82,6 +87,7 @@ def print_trend(rows: Sequence[Row], ambiguous: Collection[tuple[str, str]], str
             "-" if row.overall_score is None else shown(row.overall_score),
             "unknown" if row.cost_usd is None else money(row.cost_usd),
             row.corpus_sha8,
+            *([row.subject_sha8 or "-"] if subjects else []),
             end_section=following is not None and following.rubric_sha8 != row.rubric_sha8,
         )
     console_on(stream).print(table)
@@ -128,7 +134,9 @@ def print_cells(cells: Sequence[Cell], ambiguous: Collection[tuple[str, str]], s
 
     table = Table(box=HORIZONTALS, show_edge=False, pad_edge=False, header_style="bold")
     several = len({each.row.eval for each in cells}) > 1
-    for heading in ("cell", "id", "ts", *(["eval"] if several else []), "rubric"):
+    subjects = _subjects([each.row for each in cells])
+    told = [*(["eval"] if several else []), "rubric", *(["subject"] if subjects else [])]
+    for heading in ("cell", "id", "ts", *told):
         table.add_column(heading, justify="right" if heading == "id" else "left")
     for heading in ("value", "n", "95 % interval"):
         table.add_column(heading, justify="right")
@@ -141,6 +149,7 @@ def print_cells(cells: Sequence[Cell], ambiguous: Collection[tuple[str, str]], s
             row.ts,
             *([row.eval] if several else []),
             Text(_rubric(row, ambiguous)),
+            *([row.subject_sha8 or "-"] if subjects else []),
             "-" if each.value is None else shown(each.value),
             str(each.n),
             "" if bounds[0] is None or bounds[1] is None else f"{shown(bounds[0])} to {shown(bounds[1])}",
@@ -148,6 +157,11 @@ def print_cells(cells: Sequence[Cell], ambiguous: Collection[tuple[str, str]], s
             and (following.cell, following.row.rubric_sha8) != (each.cell, row.rubric_sha8),
         )
     console_on(stream).print(table)
+
+
+def _subjects(rows: Sequence[Row]) -> bool:
+    """Whether there are several, so that they must be told apart."""
+    return len({row.subject_sha8 for row in rows} - {""}) > 1
 
 
 def _rubric(row: Row, ambiguous: Collection[tuple[str, str]]) -> str:

@@ -2,17 +2,19 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalrunner.errors import Problem, UsageError, show
 from evalrunner.store.database import told
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,17 @@ class Reader:
             [path, [row.run_id for row in rows]],
         )
         return {run_id: json.loads(text) for run_id, text in found if text is not None}
+
+    def ask(self, sql: str, read: "Callable[[DuckDBPyRelation], T]") -> "T | None":
+        """What `read` makes of the rows of a query; None where there is no store.
+
+        Raises:
+            StoreError: the database cannot be read.
+        """
+        if self._connection is None:
+            return None
+        with told(self._path):
+            return read(self._connection.sql(sql))
 
     def by_id(self, number: int) -> Kept | None:
         """The receipt of this id, as trend shows it."""

@@ -1,4 +1,4 @@
-"""Where an agent's program runs: in a box where that works, else as it is; always in an environment of ours."""
+"""Where an agent's program runs: in a box where that works, else as it is; always with an own environment."""
 
 import os
 import sys

@@ -1,6 +1,5 @@
 """An LLM that reviews a diff: the system under test of the eval `code_review`."""
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from time import monotonic
@@ -13,14 +12,12 @@ from evalrunner.component import Component, Many
 from evalrunner.git.diff import payload_diff
 from evalrunner.git.trees import rebuild
 from evalrunner.model.asking import Asked
-from evalrunner.model.ids import route, split
-from evalrunner.model.keys import variables
 from evalrunner.model.litellm_model import LitellmModel
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, PlannedCall, Speaker
 from evalrunner.records import Item, Outcome
 from evalrunner.subject.findings import Review
-from evalrunner.subject.one_at_a_time import one_at_a_time
+from evalrunner.subject.gateway import in_turn
 from evalrunner.subject.reading import valid_markers
 from evalrunner.subject.review_prompt import messages, read_review, review_schema
 
@@ -55,9 +52,7 @@ class LitellmReviewer(Component):
     async def produce(self, item: Item, run: int, bench: Bench) -> Outcome:
         """One review, re-asks included. What model or provider do wrong is the outcome's status."""
         asking = self._messages(item, bench.prompts)
-        if bench.concurrency > 1:
-            return await self._asked(asking, item, run, bench)
-        async with one_at_a_time(*self._gateway(), bench.note):
+        async with in_turn(self.model, bench):
             return await self._asked(asking, item, run, bench)
 
     async def _asked(self, asking: Sequence[Message], item: Item, run: int, bench: Bench) -> Outcome:
@@ -90,14 +85,6 @@ class LitellmReviewer(Component):
             diff_bytes=self.diff_bytes,
             context_bytes=self.context_bytes,
         )
-
-    def _gateway(self) -> tuple[str, str]:
-        """The endpoint, or the provider's name, and the variable that holds the key."""
-        model = self.model
-        path = route(model.id, model.api_base)
-        names = variables(path, model.api_base, model.api_key_env)
-        used = next((name for name in names if os.environ.get(name, "").strip()), "".join(names[:1]))
-        return model.api_base or split(path)[0] or path, used
 
     def described(self) -> Mapping[str, Any]:
         """The model with its call parameters, the template's name, how much is shown, and the markers."""

@@ -8,7 +8,7 @@ from evalrunner.git.diff import EXECUTABLE, FILE, FileDiff, head_lines
 from evalrunner.git.trees import Blob, Trees
 from evalrunner.model.fence import fence
 from evalrunner.model.prompts import Prompts
-from evalrunner.model.reply import ReplyRejected, exact_keys, read_object
+from evalrunner.model.reply import ReplyRejected, closed, exact_keys, read_object
 from evalrunner.subject.findings import (
     FIELDS,
     BrokenReview,
@@ -149,13 +149,4 @@ def review_schema() -> dict[str, Any]:
         "severity": {"type": "string", "enum": list(SEVERITIES)},
     }
     status = {"type": "string", "enum": list(STATUSES)}
-    return _closed({"status": status, "findings": {"type": "array", "items": _closed(one)}})
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return closed({"status": status, "findings": {"type": "array", "items": closed(one)}})

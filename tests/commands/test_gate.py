@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from loopback import Loopback, cut, error, refusing_url, score_all, scores
-from program import Done, evalrunner
+from program import Done, evalrunner, inside
 
 PERFECT = dict.fromkeys(
     ["accuracy", "attribution", "weight_calibration", "kind_classification", "signal_density"], 9
@@ -33,7 +33,7 @@ def _hydra(value: Any) -> str:
 
 
 def gate(folder: Path, server: Loopback, *words: str, **fields: Any) -> Done:
-    return evalrunner(folder, "run", panel(server, **fields), "--limit", "5", "--json", *words)
+    return inside(folder, "run", panel(server, **fields), "--limit", "5", "--json", *words)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def passed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Don
         "gemini-2.5-pro": scores(**PERFECT | {"accuracy": 8}),
     }
     with Loopback(script) as server:
-        yield folder, gate(folder, server, "--budget-usd", "5"), server
+        words = ["run", panel(server), "--limit", "5", "--json", "--budget-usd", "5"]
+        yield folder, evalrunner(folder, *words), server
 
 
 def test_three_wire_formats_in_one_panel_pass(passed: tuple[Path, Done, Loopback]) -> None:
@@ -161,7 +162,7 @@ def test_a_rejected_reply_is_asked_again_once_and_both_are_paid(tmp_path: Path) 
 
 def test_a_provider_that_is_down_is_inconclusive(tmp_path: Path) -> None:
     seat = f"panel.models=[{{id:'openai:gpt-4o',api_base:'{refusing_url()}',timeout_s:2}}]"
-    done = evalrunner(tmp_path, "run", seat, "--limit", "2", "--json")
+    done = inside(tmp_path, "run", seat, "--limit", "2", "--json")
     assert done.code == 2
     assert done.json["errors"][0]["modelId"] == "openai:gpt-4o"
 
@@ -175,7 +176,7 @@ def test_429_is_waited_out_as_the_provider_asks(tmp_path: Path) -> None:
 
     with Loopback(script) as server:
         seat = f"panel.models=[{{id:'openai:gpt-4o',api_base:'{server.url('openai')}',concurrency:4}}]"
-        done = evalrunner(tmp_path, "run", seat, "--limit", "8", "judge.chunk_size=1", "--json")
+        done = inside(tmp_path, "run", seat, "--limit", "8", "judge.chunk_size=1", "--json")
         waited = server.requests[-1].time - server.requests[0].time
         asked = len(server.requests)
     assert done.code == 0
@@ -217,7 +218,7 @@ def test_a_model_without_a_price_is_refused_under_a_cap_before_any_call(tmp_path
         assert "gemini-1.5-pro" in refused.err
         assert "nobody-knows" in refused.err
         assert server.requests == []
-        free = evalrunner(tmp_path, "run", seats, "--json")
+        free = inside(tmp_path, "run", seats, "--json")
     assert free.code == 0
     assert free.json["cost_usd"] is None
 

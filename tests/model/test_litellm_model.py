@@ -26,7 +26,8 @@ from evalrunner.model.litellm_client import shared
 from evalrunner.model.litellm_model import LitellmModel
 from evalrunner.model.panel_prompt import panel_messages
 from evalrunner.model.prompts import Prompts
-from evalrunner.model.reply import read_object, scores_schema
+from evalrunner.model.reply import read_object
+from evalrunner.model.scores import scores_schema
 from evalrunner.model.seat import Bench, Seat
 from evalrunner.paths import data_root
 from evalrunner.records import Item, Judgement, Spend

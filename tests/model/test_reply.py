@@ -14,9 +14,8 @@ from evalrunner.model.reply import (
     ReplyRejected,
     harmless,
     read_object,
-    read_scores,
-    scores_schema,
 )
+from evalrunner.model.scores import read_scores, scores_schema
 from evalrunner.rubric import Rubric
 
 RUBRIC = Rubric.model_validate(

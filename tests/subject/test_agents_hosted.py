@@ -110,7 +110,8 @@ def test_claude_code(landed_issue, trial, tmp_path, monkeypatch):
     tools = "Read,Edit,Write,Grep,Glob,Bash"
     assert told["argv"] == [
         "-p", "--output-format", "stream-json", "--verbose", "--strict-mcp-config",
-        "--permission-mode", "acceptEdits", "--tools", tools, "--allowedTools", tools, "--model", "model-of-the-day",
+        "--permission-mode", "acceptEdits", "--tools", tools, "--allowedTools", tools,
+        "--model", "model-of-the-day",
     ]  # fmt: skip
     assert told["env"]["ANTHROPIC_API_KEY"] == AGENT_KEY
     assert told["env"]["HTTPS_PROXY"].startswith("http://127.0.0.1:")

@@ -8,7 +8,7 @@ import pytest
 from agents_kit import item_of
 from blind_origin import FIX, Origin, run_git
 
-from evalrunner.git.scratch import shelf
+from evalrunner.git.scratch import scratch
 from evalrunner.subject.agent_patch import PatchAgent
 
 
@@ -89,7 +89,7 @@ def test_nothing_is_left_in_the_temporary_folder(landed_issue, trial, patches):
     origin, landed = landed_issue
     (patches / "1.diff").write_bytes(b"")
     trial(PatchAgent(patches=str(patches)), item_of(origin, landed))
-    assert not list(shelf().glob("run-*/blind-*"))
+    assert not list(scratch().path.glob("blind-*"))
 
 
 def test_bytes_that_are_no_text_stay_exact(tmp_path, trial, patches):

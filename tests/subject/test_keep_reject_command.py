@@ -172,7 +172,9 @@ def test_a_program_that_goes_away_is_a_failed_call() -> None:
 
 
 def test_a_program_that_is_not_there_is_refused_before_anything_runs() -> None:
-    with pytest.raises(ConfigError, match=r"subject.argv.0: there is no such program \(found 'no-such-judge'\)"):
+    with pytest.raises(
+        ConfigError, match=r"subject.argv.0: there is no such program \(found 'no-such-judge'\)"
+    ):
         KeepRejectCommand(argv=("no-such-judge",)).check_installed()
     KeepRejectCommand(argv=(sys.executable,)).check_installed()
 

@@ -13,7 +13,6 @@ from loopback import Loopback, Reply, Request, Tokens, cut, error, text
 from evalrunner.budget.budget import Budget, Ledger
 from evalrunner.budget.pricing import Pricing
 from evalrunner.calls.desk import Desk
-from evalrunner.model.litellm_client import shared
 from evalrunner.model.litellm_model import LitellmModel
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, Speaker
@@ -51,7 +50,6 @@ WHOLE = answer(f2="REJECT", f1="KEEP")
 def runner() -> Iterator[asyncio.Runner]:
     with asyncio.Runner() as each:
         yield each
-        each.run(shared().close())
 
 
 def subject(server: Loopback, **fields: Any) -> KeepRejectLlm:
@@ -70,9 +68,17 @@ def ask(
     runner: asyncio.Runner, script: Any, item: Item = ITEM, at: Bench | None = None, **fields: Any
 ) -> tuple[Outcome, list[Request]]:
     with Loopback(script) as server:
-        made = runner.run(subject(server, **fields).produce(item, 2, at or bench()))
+        made = runner.run(produced(subject(server, **fields), item, at or bench()))
         assert server.errors == []
         return made, server.requests
+
+
+async def produced(judge: KeepRejectLlm, item: Item, at: Bench) -> Outcome:
+    """The outcome of the second run; the connections that were used are closed."""
+    try:
+        return await judge.produce(item, 2, at)
+    finally:
+        await at.desk.close()
 
 
 def test_a_complete_answer_is_an_outcome_with_a_verdict_and_a_reason_for_each(runner: asyncio.Runner) -> None:
@@ -204,7 +210,7 @@ def test_the_worst_case_covers_what_is_sent(runner: asyncio.Runner) -> None:
     with Loopback([text("no"), text("no")]) as server:
         judge = subject(server)
         first, again = judge.planned([ITEM], bench())
-        runner.run(judge.produce(ITEM, 1, bench()))
+        runner.run(produced(judge, ITEM, bench()))
         sizes = [
             sum(len(words.encode()) + len(role) for role, words in [("system", each.system), *each.messages])
             for each in server.requests

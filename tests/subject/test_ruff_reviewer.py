@@ -1,4 +1,4 @@
-"""The keyless reviewer over real repositories: isolated, on added lines, honest about what it cannot review."""
+"""The keyless reviewer over real repositories: isolated, on added lines, honest about what it cannot see."""
 
 import asyncio
 import json
@@ -25,6 +25,11 @@ def added(path, *lines):
     """A diff that adds a file."""
     head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
     return head + f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
+
+
+def changed(*lines):
+    """A diff that changes x.py."""
+    return "\n".join(["diff --git a/x.py b/x.py", "--- a/x.py", "+++ b/x.py", *lines, ""])
 
 
 def review(diff, folder=Path(), notes=None, **fields):
@@ -57,7 +62,7 @@ def test_configuration_in_the_head_changes_nothing():
 
 
 def test_what_stood_there_before_is_no_finding():
-    diff = "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,3 @@\n x = y == None\n+a = 1\n z = q == None\n"
+    diff = changed("@@ -1,2 +1,3 @@", " x = y == None", "+a = 1", " z = q == None")
     assert review(diff).payload["findings"] == []
     assert len(review(diff.replace("+a = 1", "+a = b == None")).payload["findings"]) == 1
 
@@ -67,7 +72,7 @@ def test_what_stood_there_before_is_no_finding():
     [
         (added("x.go", "package x"), "blocked", "no Python file is changed"),
         (
-            "diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n@@ -5,2 +5,2 @@\n     if a:\n-        b\n+        c\n",
+            changed("@@ -5,2 +5,2 @@", "     if a:", "-        b", "+        c"),
             "blocked",
             "x.py cannot be parsed, as the diff does not show all of it",
         ),
@@ -122,4 +127,4 @@ def test_without_ruff_it_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr(ruff_reviewer.sysconfig, "get_path", lambda _: str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingExtraError, match=r"ruff is not installed.*install evalrunner\[lint\]"):
-        RuffReviewer(**FIELDS).check_ready()
+        RuffReviewer(**FIELDS).check_installed()
