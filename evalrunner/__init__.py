@@ -1,6 +1,6 @@
 """evalrunner: YAML declares an evaluation, one pipeline runs it, a receipt proves it.
 
-From Python the commands are functions: `evalrunner.run(["sampler.limit=50"])`. They are imported when first used.
+From Python the commands are functions, imported when first used: `evalrunner.run(["sampler.limit=50"])`.
 """
 
 TYPE_CHECKING = False

@@ -5,11 +5,11 @@
     receipt = evalrunner.run(["source.path=takes.jsonl", "sampler.limit=50"])
     receipt.verdict, receipt.scores["accuracy"].mean
 
-Each composes its configuration as the command does, from overrides in Hydra's grammar, the user's conf/ and the
-packaged one; flags are none of theirs. Nothing is printed: reporters that write to files do, the others are
-left out, and what the command would say on stderr goes to `note`, by default a warning of the logger
+Each composes its configuration as the command does, from overrides in Hydra's grammar, the user's conf/ and
+the packaged one; flags are none of theirs. Nothing is printed: reporters that write to files do, the others
+are left out, and what the command would say on stderr goes to `note`, by default a warning of the logger
 `evalrunner`. A verdict is a value, never an exception; what is wrong is raised as the class of
-`evalrunner.errors` that gives the command its exit code. Hydra's global state and logging are left as they were.
+`evalrunner.errors` that gives the command its exit code. Hydra's global state and logging stay as they were.
 
 The functions may be called where an event loop runs, such as in a notebook; they return when they are done.
 Calls from several threads follow one another.
@@ -238,9 +238,8 @@ def _done(command: str, overrides: Sequence[str], work: "Work[T]", note: Note) -
     job = _Job(command, work)
     with _ONE_AT_A_TIME, borrowed(), said_to(note):
         if hidden := shadowed():
-            note(
-                f"your conf/ shadows packaged options: {', '.join(hidden)} (EVALRUNNER_CONF=none switches it off)"
-            )
+            switch = "(EVALRUNNER_CONF=none switches it off)"
+            note(f"your conf/ shadows packaged options: {', '.join(hidden)} {switch}")
         try:
             with App(command) as app:
                 if app.is_sweep(command, decided):

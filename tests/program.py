@@ -53,13 +53,19 @@ def evalrunner(
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def inside(folder: Path, *words: str, env: Mapping[str, str] | None = None) -> Done:
-    """Runs `evalrunner WORDS` in this process: for what asks litellm, whose import takes seconds."""
+def inside(
+    folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 0
+) -> Done:
+    """Runs `evalrunner WORDS` in this process, where nothing is asked that only a process can show.
+
+    What it saves is the start: half a second, and some more where litellm is imported.
+    """
     from evalrunner.cli import main
 
     out, err, before = io.StringIO(), io.StringIO(), Path.cwd()
     changed = environment(**(env or {}))
-    with patch.dict(os.environ, changed, clear=True), redirect_stdout(out), redirect_stderr(err):
+    given = patch.object(sys, "stdin", io.StringIO(stdin))
+    with patch.dict(os.environ, changed, clear=True), given, redirect_stdout(out), redirect_stderr(err):
         os.chdir(folder)
         try:
             code = main(list(words))

@@ -108,10 +108,11 @@ def uncovered(
         composed: the whole configuration, unresolved as the option is.
         overridden: the keys that the command line sets; they may differ.
     """
-    there = dict(leaves(composed))
+    there = dict(leaves(composed))  # in it the names of models are full seats
     return [
         (key, f"{_shown(value)} → {_shown(there.get(key, _ABSENT))}")
         for key, value in leaves(pinned)
         if there.get(key, _ABSENT) != value
+        and not (isinstance(value, str) and any(each.startswith(f"{key}.") for each in there))
         and not any(key == each or key.startswith(f"{each}.") for each in overridden)
     ]

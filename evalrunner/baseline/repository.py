@@ -1,6 +1,7 @@
 """The git repository around a project's folder, read only: files as they were, and who commits here."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,14 +76,22 @@ class Repository:
         named = self._name("HEAD", path)
         if named is None:
             return []
-        words = ("rev-list", "--all", f"--max-count={_MOST_VERSIONS}", "--", f":(top,literal){named[5:]}")
+        words = (
+            "rev-list",
+            "--all",
+            "--topo-order",
+            f"--max-count={_MOST_VERSIONS}",
+            "--",
+            f":(top,literal){named[5:]}",
+        )
         commits = self._git(*words).decode().split()
         found = self._blobs([self._name(sha, path) for sha in commits])
         return [text for text in dict.fromkeys(found) if text is not None]
 
     def _commit(self, ref: str) -> str | None:
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-        return self._git(*words, allowed=(0, 1, 128)).decode().strip() or None
+        told = self._git(*words, allowed=(0, 1, 128)).decode().strip()
+        return told if re.fullmatch(r"[0-9a-f]{40,64}", told) else None
 
     def _name(self, sha: str, path: Path) -> str | None:
         try:

@@ -5,7 +5,7 @@ unknown is never taken for 0.
 """
 
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pydantic import Field, field_validator, model_validator
 
@@ -18,6 +18,7 @@ ZERO = Decimal(0)
 _ALIASES = {"google": "gemini"}
 
 
+@lru_cache(maxsize=1024)
 def canonical(model: str) -> str:
     """One spelling for all ids of a model: `openai:gpt-4o` is `openai/gpt-4o`, `google:x` is `gemini/x`.
 

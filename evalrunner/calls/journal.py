@@ -16,7 +16,6 @@ from typing import Any
 
 from evalrunner.calls.request import CallReply, CallRequest
 from evalrunner.errors import EvalrunnerError, Problem
-from evalrunner.receipt.jsontext import number
 from evalrunner.records import Usage
 
 VERSION = 1
@@ -55,9 +54,8 @@ class Journal:
             "answered_by": reply.answered_by,
             "dropped": list(reply.dropped),
             "usage": usage(reply.usage),
-            "raw": reply.raw,
         }
-        self._write(line, cost_usd)
+        self._write(f'{_encode(line)[:-1]},"raw":{reply.raw or "null"}', cost_usd)
 
     def failed(
         self,
@@ -77,7 +75,7 @@ class Journal:
         """
         line = _line(request, fingerprint, attempts=attempts, latency_s=latency_s, ok=False)
         line["failure"], line["error"] = failure
-        self._write(line, cost_usd)
+        self._write(_encode(line)[:-1], cost_usd)
 
     def close(self) -> None:
         """Syncs the file to the disk and closes it. A later line opens it again.
@@ -102,9 +100,10 @@ class Journal:
             self._syncing = None
         return file
 
-    def _write(self, line: Mapping[str, Any], cost_usd: Decimal | None) -> None:
-        cost = "null" if cost_usd is None else number(cost_usd)
-        data = f'{_json(line)[:-1]},"cost_usd":{cost}}}\n'.encode("utf-8", "backslashreplace")
+    def _write(self, begun: str, cost_usd: Decimal | None) -> None:
+        """Writes a line that is begun as a JSON object and lacks its cost and its closing brace."""
+        cost = "null" if cost_usd is None else cost_usd
+        data = f'{begun},"cost_usd":{cost}}}\n'.encode("utf-8", "backslashreplace")
         try:
             if self._file is None:
                 self._file = self._open()
@@ -174,18 +173,3 @@ def usage(used: Usage) -> dict[str, Any]:
         "reasoning_tokens": used.reasoning_tokens,
         "estimated": used.estimated,
     }
-
-
-def _json(line: Mapping[str, Any]) -> str:
-    """The line as strict JSON. A raw reply that JSON cannot say is kept as text: it was paid for."""
-    try:
-        return _encode(line)
-    except (TypeError, ValueError, RecursionError):
-        return _encode({**line, "raw": _as_text(line.get("raw"))})
-
-
-def _as_text(raw: object) -> str:
-    try:
-        return repr(raw)
-    except RecursionError:
-        return f"a {type(raw).__name__} that is nested too deeply to be written"

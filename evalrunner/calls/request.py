@@ -90,7 +90,7 @@ class CallRequest:
         """
         settings = [self.model, self.route, self.api_base, self.max_tokens, dict(self.params), vars(self.slot)]
         parts = [
-            json.dumps(settings, sort_keys=True),
+            _sorted_json(settings),
             schema_text(self.schema) if self.schema is not None else "null",
         ]
         for each in self.messages:
@@ -107,7 +107,9 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-schema_text = Once[Mapping[str, Any], str](lambda schema: json.dumps(schema, sort_keys=True))
+_sorted_json = json.JSONEncoder(sort_keys=True).encode
+
+schema_text = Once[Mapping[str, Any], str](_sorted_json)
 """A schema as JSON in ASCII; written once, since all calls of a run have the same."""
 
 
@@ -119,7 +121,7 @@ class CallReply:
         finish_reason: normalised by the client: `stop`, `length`, `content_filter`, `tool_calls` or as given.
         usage: tokens as reported; `usage.estimated` when the provider reported none.
         answered_by: the model name that the provider returned.
-        raw: the provider's whole reply, JSON-ready, for the journal.
+        raw: the provider's whole reply as strict JSON on one line, for the journal.
         dropped: parameters that the provider does not take and that were therefore not sent.
         cost_usd: set by the desk: what all attempts of the call cost; None while or where unknown.
         latency_s: set by the desk: of the attempt that was answered. attempts: set by the desk: how many.
@@ -129,7 +131,7 @@ class CallReply:
     finish_reason: str | None
     usage: Usage
     answered_by: str | None = None
-    raw: Mapping[str, Any] | None = None
+    raw: str | None = None
     dropped: tuple[str, ...] = ()
     cost_usd: Decimal | None = None
     latency_s: float = 0.0

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class Bar:
     config: RegressConfig
     receipt: Receipt
     untold: Sequence[str] = ()
-    warnings: Sequence[str] = field(default_factory=list)
+    warnings: Sequence[str] = ()
     path: Path | None = None
     ref: Point | None = None
 
@@ -100,6 +100,9 @@ def _baseline(config: DictConfig, given: RegressConfig) -> Bar:
             file.write_text(saved.text, encoding="utf-8")
             config = recomposed(ahead=Path(folder))
         asked = load(config, RegressConfig)
+    if ref is not None and HydraConfig.get().sweeper.get("params"):
+        what = "in a configuration of the working tree could overrule the baseline"
+        raise ConfigError(Problem("hydra.sweeper.params", what, None, "-m key=a,b on the command line"))
     refuse_overrides(given.overrides, saved.receipt)
     warnings = []
     pinned = {key: saved.option[key] for key in PINNED if key in saved.option}

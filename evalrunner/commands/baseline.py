@@ -27,7 +27,7 @@ from evalrunner.errors import (
 from evalrunner.receipt.compare import compare
 from evalrunner.receipt.fingerprint import canonical_json, of_text
 from evalrunner.reporter.difference import print_difference
-from evalrunner.reporter.text import plain
+from evalrunner.reporter.text import as_it_stands, plain
 from evalrunner.reporter.whole import print_whole
 from evalrunner.stats.rounding import shown
 
@@ -165,14 +165,7 @@ def _differing(before: Side, after: Side) -> None:
     comparison = replace(comparison, warnings=tuple(attributed(before, after)))
     print_difference(comparison, before.receipt.to_json(), after.receipt.to_json(), sys.stdout)
     for line in text_diffs(before, after):
-        sys.stdout.write(f"{line[:1]}{_visible(line[1:])}\n")
-
-
-def _visible(line: str) -> str:
-    """A line of a text, its blanks kept, without characters that a terminal would act on."""
-    return "".join(
-        each if each == "\t" or plain(f"x{each}x") != "x x" or each == " " else "\ufffd" for each in line
-    )
+        sys.stdout.write(f"{as_it_stands(line)}\n")
 
 
 _SIDE = "a baseline's name, a receipt file, a run folder, a run id, or an id that trend shows"

@@ -16,7 +16,7 @@ from evalrunner.commands.calling import announce, answers, llms
 from evalrunner.commands.output import say
 from evalrunner.config.app import App
 from evalrunner.config.tree import RunConfig, load
-from evalrunner.errors import EXIT_CRASH, EXIT_OK, EvalrunnerError, MissingKeyError
+from evalrunner.errors import EXIT_CRASH, EXIT_OK, EvalrunnerError, MissingKeyError, Problem
 from evalrunner.git.run import git
 from evalrunner.model.litellm_model import LitellmModel
 from evalrunner.reporter.text import plain
@@ -47,31 +47,30 @@ def main(tokens: Sequence[str]) -> int:
         config = load(app.compose_config("validate", given.overrides, RunMode.RUN), RunConfig)
     for line in (*_versions(), _git(), _isolation()):
         _show(*line)
-    missing = []
+    missing: list[Problem] = []
     for speaker in (*config.subject.models(), *config.panel.models):
         problems = speaker.check_ready(os.environ)
         missing += problems
         told = "; ".join(each.what for each in problems) or _ready(speaker)
         _show("model", f"{speaker.id}: {told}")
-    broken = None
     try:
         for line in _store(config.store):
             _show(*line)
-    except EvalrunnerError as error:
-        broken = error
-        _show("store", "is broken; see below")
-    code = EXIT_OK
-    if given.call:
-        if missing:
-            raise MissingKeyError(missing)
-        models = llms(config)
-        announce(models, config, say)
-        for model, told in answers(models, config, say):
-            _show("asked", f"{model.id}: {told.text}")
-            code = code if told.ok else EXIT_CRASH
-    if broken is not None:
-        raise broken
-    return code
+    except EvalrunnerError:
+        _show("store", "is broken")
+        raise
+    return _called(config, missing) if given.call else EXIT_OK
+
+
+def _called(config: RunConfig, missing: Sequence[Problem]) -> int:
+    if missing:
+        raise MissingKeyError(missing)
+    models = llms(config)
+    announce(models, config, say)
+    found = answers(models, config, say)
+    for model, told in found:
+        _show("asked", f"{model.id}: {told.text}")
+    return EXIT_OK if all(told.ok for _, told in found) else EXIT_CRASH
 
 
 def _show(name: str, text: str) -> None:
@@ -130,9 +129,10 @@ def _store(store: object) -> Iterator[tuple[str, str]]:
         yield "store", f"{path} is in use{waiting}"
         yield "lock", f"{busy}{_holder(database.beside(path, '.lock'))}"
         return
-    counted = (
-        "is of an older layout; the next run brings it up to date" if row is None else f"{row[0]} attempts"
-    )
+    if row is None:
+        counted = "is of an older layout; the next run brings it up to date"
+    else:
+        counted = f"{row[0]} attempt{'' if row[0] == 1 else 's'}"
     yield "store", f"{path}: {counted}{waiting}"
     yield "lock", "nobody holds it"
 

@@ -35,7 +35,7 @@ NEXT = """\
 Next:
 {go}  evalrunner validate eval=my_takes
   evalrunner run eval=my_takes
-  evalrunner run eval=my_takes --out conf/baseline/my_takes.json
+  evalrunner baseline save my_takes --reason "the first"
 """
 
 

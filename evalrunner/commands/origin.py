@@ -19,7 +19,6 @@ from evalrunner.config.jobs import RECEIPT
 from evalrunner.errors import InputError, Problem
 from evalrunner.receipt.files import loads, read_receipt
 from evalrunner.receipt.schema import Receipt
-from evalrunner.store.base import Store
 
 _WHOLE = frozenset({"run", "regress"})
 """The commands whose configuration says all: the others read items that an earlier stage chose."""
@@ -59,9 +58,10 @@ def newest(eval_name: str | None = None) -> Receipt:
     return receipt
 
 
-def named(name: str, store: Store | None = None) -> Receipt:
+def named(name: str) -> Receipt:
     """The receipt of a run that somebody names: a file, a run folder, a run id, or an id of the store."""
-    [receipt] = found([name], store or configured_store())
+    folder = next(_kept(name), None) if not Path(name).exists() else None
+    [receipt] = found([name if folder is None else str(folder)], configured_store())
     return receipt
 
 
@@ -95,9 +95,14 @@ def _folders(receipt: Receipt, name: str | None) -> Iterator[Path]:
     """Where the run folder may be: by its name, and where run folders lie unless somebody moved them."""
     if name is not None:
         yield Path(name) if Path(name).is_dir() else Path(name).parent
-    if receipt.run_id is not None and is_run_id(receipt.run_id):
-        yield from Path("outputs").glob(f"*/{receipt.run_id}")
-        yield from Path("outputs").glob(f"*/*/{receipt.run_id}")
+    yield from _kept(receipt.run_id or "")
+
+
+def _kept(run_id: str) -> Iterator[Path]:
+    """The run folders of an id; those of a sweep's jobs lie in the sweep's."""
+    if is_run_id(run_id):
+        yield from Path("outputs").glob(f"*/{run_id}")
+        yield from Path("outputs").glob(f"*/*/{run_id}")
 
 
 def _is_of(folder: Path, receipt: Receipt) -> bool:

@@ -10,7 +10,6 @@ from evalrunner.commands.output import say
 from evalrunner.config.jobs import number_in_sweep
 from evalrunner.errors import EvalrunnerError
 from evalrunner.receipt.files import write_atomic
-from evalrunner.receipt.jsontext import clean
 from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.base import Against, FiledReporter, Report, Reporter
 from evalrunner.reporter.json import JsonReporter
@@ -65,16 +64,12 @@ def _fence(reporters: Iterable[Reporter]) -> tuple[str, str]:
 
 
 def _file(name: str, reporter: Reporter, report: Report, path: Path) -> None:
-    """A regular file is written whole or not at all; devices, pipes and links are written through."""
+    """A regular file is written whole or not at all; devices and pipes are written to."""
     text = io.StringIO()
     if not _run(name, reporter, report, text):
         return
     try:
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            with path.open("w", encoding="utf-8") as file:
-                file.write(clean(text.getvalue()))
-        else:
-            write_atomic(path, text.getvalue())
+        write_atomic(path, text.getvalue())
     except OSError as error:
         _failed(name, f"{path} cannot be written: {error.strerror or error}")
     except EvalrunnerError as error:

@@ -60,7 +60,8 @@ def _lines(session: Session, found: Forecast) -> list[str]:
     if found.runs:
         lines.append(f"runs     {found.runs} of the subject")
     if not found.models:
-        lines.append("calls    none: no LLM is asked, nothing is paid")
+        of_program = "none of ours; a program under test may make its own"
+        lines.append(f"calls    {of_program if found.runs else 'none: no LLM is asked, nothing is paid'}")
     for each in found.models:
         cost = "price unknown" if each.cost_usd is None else f"at most {at_most(each.cost_usd)}"
         lines.append(f"calls    {each.model}: at most {each.calls}, and {each.reasks} re-asks; {cost}")

@@ -13,7 +13,7 @@ from omegaconf.basecontainer import BaseContainer
 
 @contextmanager
 def borrowed() -> Iterator[None]:
-    """Inside, Hydra is as if nobody had used it; afterwards it is as before, for programs with a Hydra of their own."""
+    """Inside, Hydra is as if nobody used it; afterwards it is as before, for programs that use it too."""
     entered, version, job = GlobalHydra.instance(), VersionBase.instance(), JobRuntime.instance()
     config = HydraConfig.instance()
     before = (entered.hydra, version.version_base, config.cfg, DictConfig(job.conf))

@@ -29,7 +29,7 @@ def giving_way(name: str, result: ConfigResult, chosen: Mapping[str, object]) ->
         ConfigError: the command line chooses another eval, and nothing that the baseline pins would fit it.
     """
     for default in result.defaults_list or ():
-        if not isinstance(default, GroupDefault) or default.group.strip("/") != "eval":
+        if not isinstance(default, GroupDefault) or (default.group or "").strip("/") != "eval":
             continue
         if chosen.get("eval", default.value) != default.value:
             what = f"baseline {name} pins another eval"

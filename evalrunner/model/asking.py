@@ -14,7 +14,7 @@ from evalrunner.calls.request import (
     Message,
 )
 from evalrunner.model.reply import ReplyRejected, harmless
-from evalrunner.records import Spend
+from evalrunner.records import Spend, total
 
 if TYPE_CHECKING:
     from evalrunner.calls.desk import Desk
@@ -30,6 +30,8 @@ REASK = (
     "That reply could not be used: {reason}. Answer the request above once more, with exactly one JSON "
     "object in the form asked for, complete, and with nothing before or after it."
 )
+
+Status = Literal["answered", "rejected", "failed", "skipped"]
 
 Parse = Callable[[str, str | None], T]
 """Text and finish reason of a reply -> its value. Raises ReplyRejected."""
@@ -51,7 +53,7 @@ class Asked(Generic[T]):
         failure: how the provider failed, where it did.
     """
 
-    status: Literal["answered", "rejected", "failed", "skipped"]
+    status: Status
     value: T | None = None
     error: str | None = None
     spend: Spend = field(default_factory=Spend)
@@ -78,33 +80,34 @@ async def ask(
     Args:
         make: builds the request from a conversation and the number of the ask, from 0.
     """
-    spend, replies, reasons = Spend(), list[CallReply](), list[str]()
-
-    def asked(
-        status: Literal["answered", "rejected", "failed", "skipped"], value: T | None, error: str | None
-    ) -> Asked[T]:
-        last = replies[-1] if replies else None
-        name = harmless(last.answered_by) if last is not None and last.answered_by else None
-        return Asked(status, value, error, spend, name, len(replies), last.dropped if last else ())
-
+    spends, replies, reasons = list[Spend](), list[CallReply](), list[str]()
     conversation = tuple(messages)
     for number in range(reasks + 1):
         try:
             reply = await desk.call(make(conversation, number), client, limits)
         except CallFailed as failed:
-            spend += failed.spend
-            status: Literal["skipped", "failed"] = "skipped" if failed.kind == "budget" else "failed"
+            spends.append(failed.spend)
             told = harmless("; then ".join([*_numbered(reasons), failed.message]))
-            return replace(asked(status, None, told), failure=failed.kind)
+            status: Status = "skipped" if failed.kind == "budget" else "failed"
+            return replace(_asked(status, None, told, spends, replies), failure=failed.kind)
         replies.append(reply)
-        spend += Spend(usage=reply.usage, cost_usd=reply.cost_usd)
+        spends.append(Spend(usage=reply.usage, cost_usd=reply.cost_usd))
         try:
-            return asked("answered", parse(reply.text, reply.finish_reason), None)
+            return _asked("answered", parse(reply.text, reply.finish_reason), None, spends, replies)
         except ReplyRejected as rejected:
             reasons.append(harmless(rejected.reason))
             conversation = (*messages, *correction(reply.text, rejected.reason))
     whys = _numbered(reasons) if len(reasons) > 1 else reasons
-    return asked("rejected", None, f"no usable reply: {'; '.join(whys)}")
+    return _asked("rejected", None, f"no usable reply: {'; '.join(whys)}", spends, replies)
+
+
+def _asked(
+    status: Status, value: T | None, error: str | None, spends: Sequence[Spend], replies: Sequence[CallReply]
+) -> Asked[T]:
+    last = replies[-1] if replies else None
+    name = harmless(last.answered_by) if last is not None and last.answered_by else None
+    spend = spends[0] if len(spends) == 1 else total(spends)
+    return Asked(status, value, error, spend, name, len(replies), last.dropped if last else ())
 
 
 def _numbered(reasons: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ and models named twice.
 """
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -63,6 +63,7 @@ def providers() -> frozenset[str]:
     return frozenset(names | NO_FOLDER | {"google"})
 
 
+@lru_cache(maxsize=1024)
 def split(model: str) -> tuple[str | None, str]:
     """Provider (lower case, None without one) and name: what stands before and after the first `:` or `/`."""
     places = [place for place in (model.find(":"), model.find("/")) if place >= 0]

@@ -183,7 +183,7 @@ def _reply(response: Any, dropped: tuple[str, ...]) -> CallReply:
         finish_reason=reason,
         usage=_usage(getattr(response, "usage", None)),
         answered_by=response.model or None,
-        raw=json.loads(clean(json.dumps(response.model_dump(mode="json"), ensure_ascii=False))),
+        raw=response.model_dump_json(warnings=False),
         dropped=dropped,
     )
 

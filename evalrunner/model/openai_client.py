@@ -197,24 +197,35 @@ def _failure(error: BaseException, timeout_s: float, secret: str | None) -> Call
 
 def _reply(data: bytes) -> CallReply:
     """The reply in a body. Raises one of the errors of its wrong shape when it is no chat completion."""
-    raw = json.loads(data.decode())
-    choice = raw["choices"][0]
+    written = data.decode()
+    try:
+        body, raw = _strictly(written), written.replace("\n", " ").replace("\r", " ")
+    except _NoNumberError:  # NaN and the like: what the model said can be read all the same
+        body, raw = json.loads(written), _json(written)
+    choice = body["choices"][0]
     message = choice["message"]
-    text, refusal, reason, model = (
-        _text(message.get("content")),
-        _text(message.get("refusal")),
-        _text(choice.get("finish_reason")),
-        _text(raw.get("model")),
-    )
+    text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+    reason, model = _text(choice.get("finish_reason")), _text(body.get("model"))
     if not text and refusal:
         text, reason = refusal, "refusal"
     return CallReply(
         text=clean(text or ""),
         finish_reason=reason,
-        usage=_usage(raw.get("usage")),
+        usage=_usage(body.get("usage")),
         answered_by=model or None,
         raw=raw,
     )
+
+
+class _NoNumberError(ValueError):
+    """NaN or an infinity, which JSON does not have."""
+
+
+def _no_number(name: str) -> float:
+    raise _NoNumberError(name)
+
+
+_strictly = json.JSONDecoder(parse_constant=_no_number).decode
 
 
 def _text(value: object) -> str | None:

@@ -209,6 +209,8 @@ def _place(trace: "TracebackType | None") -> str | None:
 
 def _check_plain(value: Any) -> None:
     """Refuses objects with methods that a template could call."""
+    if isinstance(value, str):
+        return
     if isinstance(value, Mapping):
         for key, each in value.items():
             _check_plain(key)
@@ -216,5 +218,5 @@ def _check_plain(value: Any) -> None:
     elif isinstance(value, list | tuple):
         for each in value:
             _check_plain(each)
-    elif value is not None and not isinstance(value, str | int | float | Decimal):
+    elif value is not None and not isinstance(value, int | float | Decimal):
         raise TypeError(f"a template is given plain data, not a {type(value).__name__}")

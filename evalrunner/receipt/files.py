@@ -99,11 +99,19 @@ def read_receipt(path: Path) -> tuple[Receipt, list[str]]:
 def write_atomic(path: Path, text: str) -> None:
     """Writes a file whole: a reader, also after a crash or a power cut, sees the old content or the new.
 
-    The folder is made where it is missing. The file is UTF-8 and follows the umask.
+    The folder is made where it is missing. The file is UTF-8 and follows the umask. A link is followed, and
+    a device or a pipe is written to, never replaced by a file.
 
     Raises:
         ReceiptNotKeptError: it could not be written; nothing is left behind.
     """
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_text(clean(text), encoding="utf-8")
+            return
+        path = path.resolve() if path.is_symlink() else path
+    except OSError as error:
+        raise ReceiptNotKeptError(Problem(str(path), f"cannot be written: {error.strerror}")) from error
     draft = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,9 +14,11 @@ def table(receipt: "Receipt") -> str:
     verdict = (receipt.verdict or "no verdict").upper()
     head = f"{verdict} {receipt.eval or ''}, rubric {receipt.rubric_version}"
     parts = [f"<p><strong>{escape(head)}</strong><br>{escape(receipt.verdictMessage)}</p>"]
+    if receipt.judge_kind == "heuristic":
+        parts.append("<p>A rule-based judge spoke; no LLM was asked.</p>")
     if receipt.scores:
         seats = list(dict.fromkeys(seat for each in receipt.scores.values() for seat in each.per_model))
-        rows = {
+        rows: dict[str, list[Decimal | int | None]] = {
             name: [each.mean, each.min, *(each.per_model.get(seat) for seat in seats)]
             for name, each in receipt.scores.items()
         }
@@ -32,7 +34,7 @@ def table(receipt: "Receipt") -> str:
     return "".join(parts)
 
 
-def _table(head: list[str], rows: "Mapping[str, list[float | Decimal | None]]") -> str:
+def _table(head: list[str], rows: Mapping[str, list[Decimal | int | None]]) -> str:
     top = "".join(f"<th>{escape(name)}</th>" for name in head)
     body = "".join(
         f"<tr><th>{escape(name)}</th>{''.join(f'<td>{_figure(value)}</td>' for value in values)}</tr>"
@@ -41,7 +43,7 @@ def _table(head: list[str], rows: "Mapping[str, list[float | Decimal | None]]") 
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _figure(value: "float | Decimal | None") -> str:
+def _figure(value: Decimal | int | None) -> str:
     """Two decimals, rounded down: a 6.996 that fails never reads 7.00."""
     if value is None:
         return ""

@@ -13,3 +13,8 @@ def plain(text: str) -> str:
     Tabs and line ends become blanks, and runs of blanks become one.
     """
     return " ".join(_HARMFUL.sub(" ", text).split())
+
+
+def as_it_stands(line: str) -> str:
+    """A line with its blanks kept; what a terminal would act on becomes U+FFFD."""
+    return _HARMFUL.sub("\ufffd", line.expandtabs(4))

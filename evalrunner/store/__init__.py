@@ -18,7 +18,7 @@ class _Store(ModuleType):
     def __call__(
         self, path: "str | PathLike[str] | None" = None, overrides: "Sequence[str]" = ()
     ) -> "Tables":
-        """The tables of the store at `path`, or of the one that the configuration names; see `evalrunner.api`."""
+        """The tables of the store at `path`, or of the configured one; see `evalrunner.api.tables`."""
         from importlib import import_module
 
         tables: Tables = import_module("evalrunner.api").tables(path, overrides)

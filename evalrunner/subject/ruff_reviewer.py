@@ -58,6 +58,7 @@ class RuffReviewer(Component):
 
     async def produce(self, item: Item, run: int, bench: Bench) -> Outcome:
         """One review. What goes wrong in it is the outcome's status."""
+        bench.note("ruff is a linter: its figures show that the way works, not what a code reviewer finds")
         duration_s = 0.0
         try:
             with workspace(item, run, bench, keep=self.keep_repos) as place:

@@ -95,7 +95,7 @@ def test_reporters_that_fail_stop_no_other_and_change_no_exit_code(
     assert done.code == code, done.err
     assert "takes_quality, rubric v1.0" in done.out
     for name, why in (
-        ("junit", "folder cannot be written: Is a directory"),
+        ("junit", "folder: cannot be written: Is a directory"),
         ("json", "file/receipt.json: cannot be written: "),
         ("sarif", "SARIF holds findings of code reviews, and this is takes_quality"),
         ("github", "FileNotFoundError: "),

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from program import evalrunner
+from program import inside as evalrunner
 
 
 @pytest.fixture(scope="module")

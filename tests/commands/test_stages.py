@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from program import evalrunner
+from program import inside as evalrunner
 
 OF_ONE_ATTEMPT = {"ts", "run_id"}
 

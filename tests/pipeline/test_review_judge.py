@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from loopback import Loopback, Reply, Request, Tokens, cut, text
-from program import Done, evalrunner
+from program import Done
+from program import inside as evalrunner
 
 from evalrunner.stats.rounding import shown as rounded
 

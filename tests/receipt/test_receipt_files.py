@@ -201,3 +201,26 @@ def test_names_of_copies():
 def test_a_name_never_leads_elsewhere(eval_name, shas, subject):
     with pytest.raises(ValueError, match=r"sha8|name"):
         file_name(eval_name, shas, subject)
+
+
+def test_a_device_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomic(pipe, "through\n")
+        assert os.read(reader, 100) == b"through\n"
+    finally:
+        os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    write_atomic(Path("/dev/null"), "gone")
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+
+
+def test_a_link_stays_one_and_what_it_names_is_written_whole(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    link = tmp_path / "link.json"
+    link.symlink_to(tmp_path / "folder" / "real.json")
+    write_atomic(link, "new\n")
+    assert link.is_symlink()
+    assert (tmp_path / "folder" / "real.json").read_text() == "new\n"
