@@ -30,6 +30,7 @@ What a reply can be:
     hang()                      accepts the request and never answers
     reset()                     accepts the request, then resets the connection
     trickle(reply, seconds)     the reply, byte group by byte group, over so many seconds
+    flood(size)                 status 200 and so many bytes of blanks, as fast as the client takes them
 
 Every field of `Reply` can be set by hand as well: `Reply(text="...", delay=0.2, model="gpt-4o-2024-08-06")`.
 
@@ -40,6 +41,7 @@ As a program it answers every dimension asked for with one score, and prints its
 
 import argparse
 import asyncio
+import atexit
 import contextlib
 import json
 import socket
@@ -50,6 +52,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from loopback_wire import Reply, Request, Tokens, Wire, body_of, understood
@@ -62,6 +65,7 @@ __all__ = [
     "Wire",
     "cut",
     "error",
+    "flood",
     "garbage",
     "hang",
     "refusing_url",
@@ -122,11 +126,18 @@ def trickle(reply: Reply, seconds: float) -> Reply:
     return replace(reply, how="trickle", over=seconds)
 
 
+def flood(size: int, *, told: bool = True) -> Reply:
+    """So many blanks; without `told` their number is not in the headers."""
+    return Reply(how="flood", over=size, headers={} if told else {"Transfer-Encoding": "chunked"})
+
+
+@cache
 def refusing_url() -> str:
-    """An address where nothing listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    """An address where nothing listens; it is held, so that nobody else comes to listen there."""
+    held = socket.socket()
+    held.bind(("127.0.0.1", 0))
+    atexit.register(held.close)
+    return f"http://127.0.0.1:{held.getsockname()[1]}"
 
 
 class Loopback:
@@ -136,6 +147,7 @@ class Loopback:
         requests: every request, in the order read.
         answered: (request number, time.monotonic()) of every finished answer.
         peak: the most requests in flight at once; `peaks` the same by model.
+        flooded: bytes of floods that clients took.
         errors: exceptions of the script itself, and requests that could not be understood.
     """
 
@@ -144,6 +156,7 @@ class Loopback:
         self.answered: list[tuple[int, float]] = []
         self.peak = 0
         self.peaks: Counter[str] = Counter()
+        self.flooded = 0
         self.errors: list[Exception] = []
         self.port = port
         self._script = script
@@ -229,6 +242,8 @@ class Loopback:
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             writer.transport.abort()
             raise ConnectionResetError
+        if reply.how == "flood":
+            return await self._flood(int(reply.over), writer, chunked=bool(reply.headers))
         body = body_of(request, reply)
         head = {"Content-Type": "application/json", "Content-Length": str(len(body)), **reply.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
@@ -242,6 +257,16 @@ class Loopback:
         else:
             writer.write(body)
             await writer.drain()
+
+    async def _flood(self, size: int, writer: asyncio.StreamWriter, *, chunked: bool) -> None:
+        piece = b" " * 2**16
+        length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{length}\r\n\r\n".encode())
+        while self.flooded < size:
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+            await writer.drain()
+            self.flooded += len(piece)
+        writer.write(b"0\r\n\r\n" if chunked else b"")
 
     def _next(self, request: Request) -> Reply:
         try:

@@ -32,8 +32,8 @@ class Reply:
         model: the name that the reply bears; the requested one when None.
         delay: seconds before the answer, on top of the server's latency.
         body: these bytes instead of the wire format.
-        how: `answer`, or `hang`, `reset`, `trickle`.
-        over: seconds that a trickle takes.
+        how: `answer`, or `hang`, `reset`, `trickle`, `flood`.
+        over: seconds that a trickle takes, or bytes of a flood.
     """
 
     text: str = ""
@@ -44,7 +44,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     delay: float = 0.0
     body: bytes | None = None
-    how: Literal["answer", "hang", "reset", "trickle"] = "answer"
+    how: Literal["answer", "hang", "reset", "trickle", "flood"] = "answer"
     over: float = 0.0
 
 

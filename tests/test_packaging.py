@@ -42,6 +42,13 @@ def test_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     assert str(installed / "evalrunner" / "_data" / "rubrics") in where
 
 
+def test_a_folder_of_ones_own_begins_and_runs(installed: Path, tmp_path: Path) -> None:
+    assert run(installed, tmp_path, "init").returncode == 0
+    done = run(installed, tmp_path, "run", "eval=my_takes")
+    assert done.returncode == 0, done.stderr
+    assert "PASS my_takes" in done.stdout
+
+
 def test_it_holds_every_data_file_and_no_test(installed: Path) -> None:
     for kind in ("conf", "prompts", "rubrics"):
         packaged = {path.relative_to(TOP / kind) for path in (TOP / kind).rglob("*") if path.is_file()}
@@ -49,5 +56,7 @@ def test_it_holds_every_data_file_and_no_test(installed: Path) -> None:
         assert {path.relative_to(shipped) for path in shipped.rglob("*") if path.is_file()} == packaged
     demo = {path.name for path in (TOP / "evalrunner" / "demo").iterdir() if path.is_file()}
     assert {path.name for path in (installed / "evalrunner" / "demo").iterdir()} == demo
+    starter = {path.name for path in (TOP / "evalrunner" / "starter").iterdir()}
+    assert {path.name for path in (installed / "evalrunner" / "starter").iterdir()} == starter
     assert not (installed / "tests").exists()
     assert (installed / "evalrunner" / "py.typed").is_file()

@@ -24,11 +24,14 @@ FailureKind = Literal[
 """`rate_limited` (429), `overloaded` (5xx), `timeout` and `connection` are retried; the others are final."""
 
 
+Role = Literal["system", "user", "assistant"]
+
+
 @dataclass(frozen=True)
 class Message:
     """One chat message."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
 
 

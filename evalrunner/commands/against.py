@@ -18,6 +18,7 @@ from evalrunner.commands.output import near, say
 from evalrunner.commands.rerun import overridden, overrides_of, recomposed, refuse_overrides
 from evalrunner.config.tree import RegressConfig, load
 from evalrunner.errors import ConfigError, InputError, Problem
+from evalrunner.git.run import GitError
 from evalrunner.paths import data_root, user_conf
 from evalrunner.pipeline.locked import texts
 from evalrunner.pipeline.runner import Session
@@ -47,18 +48,20 @@ class Bar:
 
     def named(self, session: Session) -> list[str]:
         """The files behind the bar that differ from the ref, or else from the merge base with the default."""
-        if self.path is None:
+        repository = None if self.path is None else Repository.around(self.path)
+        if self.path is None or repository is None:
             return []
-        repository = Repository.around(self.path)
-        if repository is None:
-            return []
-        point = self.ref or repository.base()
-        if point is None:
-            return [
-                "git knows no merge base with a default branch (origin/HEAD, main, master), so it cannot be"
-                " told whether this change moves its own bar: fetch that branch, or use --against-ref"
-            ]
-        return since(repository, point, _behind(self.path, session))
+        untold = "so it cannot be told whether this change moves its own bar"
+        try:
+            point = self.ref or repository.base()
+            if point is not None:
+                return since(repository, point, _behind(self.path, session))
+        except GitError as error:
+            return [f"{error}, {untold}"]
+        return [
+            "git knows no merge base with a default branch (origin/HEAD, main, master),"
+            f" {untold}: fetch that branch, or use --against-ref"
+        ]
 
 
 def bar(config: DictConfig, given: RegressConfig) -> Bar:

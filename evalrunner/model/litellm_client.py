@@ -183,9 +183,18 @@ def _reply(response: Any, dropped: tuple[str, ...]) -> CallReply:
         finish_reason=reason,
         usage=_usage(getattr(response, "usage", None)),
         answered_by=response.model or None,
-        raw=response.model_dump_json(warnings=False),
+        raw=_raw(response),
         dropped=dropped,
     )
+
+
+def _raw(response: Any) -> str:
+    """The reply as litellm read it, as one line of JSON; lone surrogates, which the quick way refuses, cleaned."""
+    try:
+        quickly: str = response.model_dump_json(warnings=False)
+    except ValueError:
+        return clean(json.dumps(response.model_dump(mode="json", warnings=False), ensure_ascii=False))
+    return quickly
 
 
 def _finish(choice: Any) -> str | None:

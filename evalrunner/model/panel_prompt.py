@@ -25,7 +25,4 @@ def panel_messages(prompts: Prompts, name: str, rubric: Rubric, items: Sequence[
         InputError: the template is missing or wrong, with file and line.
     """
     texts = [shown(item) for item in items]
-    fence_open, fence_close = fence("\n".join(texts))
-    return prompts.messages(
-        name, rubric=rubric.plain, items=texts, fence_open=fence_open, fence_close=fence_close
-    )
+    return prompts.about(name, items=texts, fence=fence("\n".join(texts)), rubric=rubric.plain)

@@ -9,8 +9,9 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from evalrunner.calls.request import Message
+from evalrunner.calls.request import Message, Role
 from evalrunner.errors import InputError, Problem, nearest, show
+from evalrunner.model.prompt_parts import Parts, parts, prints_only, together
 from evalrunner.once import Once
 from evalrunner.paths import data_root, find_file, user_folder
 
@@ -35,6 +36,7 @@ class Prompts:
         self._there: dict[str, bool] = {}
         self._templates: dict[str, Template] = {}
         self._checked = Once(_check_plain)
+        self._plans: dict[tuple[Any, ...], tuple[object, list[tuple[Role, Parts]] | None]] = {}
 
     @cached_property
     def _jinja(self) -> "ImmutableSandboxedEnvironment":
@@ -103,6 +105,44 @@ class Prompts:
         if not self.has(f"{name}.system"):
             return (user,)
         return Message("system", self.render(f"{name}.system", **values)), user
+
+    def about(
+        self, name: str, /, items: Sequence[str], fence: tuple[str, str], **shared: dict[str, Any]
+    ) -> tuple[Message, ...]:
+        """`messages` with `items`, `fence_open`, `fence_close` and the shared values, much faster when asked
+        again about other items with the same shared values.
+
+        Raises:
+            InputError: as `render`.
+        """
+        count = len(items)
+        asked = (name, count, *map(id, shared.values()))
+        if asked not in self._plans:
+            self._plans[asked] = (shared, self._plan(name, count, shared))
+        plan = self._plans[asked][1]
+        if plan is None:
+            return self.messages(name, items=items, fence_open=fence[0], fence_close=fence[1], **shared)
+        texts = (*items, *fence)
+        return tuple(Message(role, together(prompt, texts)) for role, prompt in plan)
+
+    def _plan(self, name: str, count: int, shared: Mapping[str, Any]) -> list[tuple[Role, Parts]] | None:
+        """The parts of each message; None where a template does more with the items than print them."""
+        files = [f"{name}{SUFFIX}"] + [f"{name}.system{SUFFIX}"] * self.has(f"{name}.system")
+        if not all(
+            prints_only(self._jinja.parse(self._text(file)), "items", ["fence_open", "fence_close"])
+            for file in self._whole(files)
+        ):
+            return None
+
+        def content(number: int) -> Parts:
+            def render(texts: Sequence[str]) -> str:
+                *items, before, after = texts
+                given = {"items": items, "fence_open": before, "fence_close": after, **shared}
+                return self.messages(name, **given)[number].content
+
+            return parts(render, count + 2)
+
+        return [("system", content(0)), ("user", content(1))] if len(files) > 1 else [("user", content(0))]
 
     def sources(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """Every template text that these prompts are made of, as (file name, text), sorted by name.

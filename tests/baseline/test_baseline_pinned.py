@@ -198,7 +198,11 @@ baseline:
         ("eval: takes_quality", None, ""),
         ("scroes: {}", "baseline.receipt", "no such keys of a receipt: scroes"),
         ("eval: 5", "baseline.receipt.eval", "valid string"),
-        ("environment: {_target_: os.getcwd}", "baseline.receipt.environment._target_", "no registered component"),
+        (
+            "environment: {_target_: os.getcwd}",
+            "baseline.receipt.environment._target_",
+            "no registered component",
+        ),
     ],
 )
 def test_the_block_of_a_configuration_is_strict(extra: str, where: str | None, said: str) -> None:

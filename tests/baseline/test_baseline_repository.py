@@ -151,7 +151,9 @@ def test_what_overrules_a_baseline_is_found_unless_the_command_line_says_it() ->
     assert uncovered(pinned, other, ["regress.threshold", "panel", "at_least"]) == []
 
 
-def test_the_author_is_whom_git_would_name(top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_author_is_whom_git_would_name(
+    top: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))

@@ -78,7 +78,11 @@ def test_it_is_an_option_of_the_whole_configuration_with_a_figure_a_line() -> No
 
 def test_what_looks_like_a_number_stays_a_text() -> None:
     back = again(receipt()).receipt
-    assert (back.rubric_version, back.rubric_sha8, back.corpus.corpus_sha8) == ("1.10", "12345e67", "00000012")
+    assert (back.rubric_version, back.rubric_sha8, back.corpus.corpus_sha8) == (
+        "1.10",
+        "12345e67",
+        "00000012",
+    )
     assert back == receipt()
 
 

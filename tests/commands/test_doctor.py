@@ -12,11 +12,12 @@ KEY = "sk-a-secret-value"
 
 def lines(done: Done) -> dict[str, str]:
     parts = (line.split(None, 1) for line in done.out.splitlines())
-    return {name: told for name, told in parts}
+    return dict(parts)
 
 
 def panel(url: str, *names: str) -> str:
-    seats = ",".join(f"{{id: 'openai:{name}', api_base: '{url}', api_key_env: OWN_KEY}}" for name in names)
+    endpoint = f"client: openai_compatible, api_base: '{url}', api_key_env: OWN_KEY"
+    seats = ",".join(f"{{id: 'openai:{name}', {endpoint}}}" for name in names)
     return f"panel.models=[{seats}]"
 
 

@@ -1,5 +1,6 @@
 """What `init` writes runs at once, and what is there already stays as it is."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,10 @@ import yaml
 from program import Done, evalrunner
 
 from evalrunner.commands.init import CONTINUED, contents
-from evalrunner.rubric import read_rubric
+from evalrunner.model.panel_prompt import panel_messages
+from evalrunner.model.prompts import Prompts
+from evalrunner.rubric import load_rubric, read_rubric
+from evalrunner.source.takes import take_item
 
 
 @pytest.fixture(scope="module")
@@ -64,18 +68,17 @@ def test_the_own_panel_is_asked_with_the_own_prompt(begun: tuple[Path, Done]) ->
 def test_the_prompt_differs_from_the_packaged_one_by_its_comment_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evalrunner.model.prompts import Prompts
-
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "conf").mkdir()
-    (tmp_path / "prompts").mkdir()
+    for name in ("conf", "prompts"):
+        (tmp_path / name).mkdir()
     for name in CONTINUED:
         if name.startswith("prompts/"):
             (tmp_path / name).write_text(contents()[name])
-    values = {"fence_open": "<<", "fence_close": ">>"}
-    prompts = Prompts()
-    own = prompts.render("my_takes.system", **values)
-    assert own == prompts.render("takes_quality.system", **values)
+    prompts, rubric = Prompts(), load_rubric("takes_quality")
+    [line, *_] = contents()["data/takes.jsonl"].splitlines()
+    items = [take_item(json.loads(line))]
+    own = panel_messages(prompts, "my_takes", rubric, items)
+    assert own == panel_messages(prompts, "takes_quality", rubric, items)
 
 
 def test_the_rubric_has_a_version_of_its_own(begun: tuple[Path, Done]) -> None:

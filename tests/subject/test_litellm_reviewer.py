@@ -11,7 +11,6 @@ from loopback import Loopback, Tokens, cut, error, hang, text
 from evalrunner.budget.budget import Budget, Ledger
 from evalrunner.budget.pricing import Pricing
 from evalrunner.calls.desk import Desk
-from evalrunner.model.litellm_client import shared
 from evalrunner.model.litellm_model import LitellmModel
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench
@@ -39,7 +38,6 @@ WHOLE = json.dumps({"status": "complete", "findings": [ONE]})
 def runner():
     with asyncio.Runner() as each:
         yield each
-        each.run(shared().close())
 
 
 def subject(server, **fields):
@@ -56,9 +54,17 @@ def bench(concurrency=1, cap=None):
 
 def ask(runner, script, at=None, **fields):
     with Loopback(script) as server:
-        made = runner.run(subject(server, **fields).produce(ITEM, 2, at or bench()))
+        (made,) = runner.run(produced(subject(server, **fields), [2], at or bench()))
         assert server.errors == []
         return made, server.requests
+
+
+async def produced(reviewer, runs, at):
+    """The outcomes of these runs, begun together; the connections that were used are closed."""
+    try:
+        return await asyncio.gather(*(reviewer.produce(ITEM, run, at) for run in runs))
+    finally:
+        await at.desk.close()
 
 
 def test_findings_with_what_they_cost(runner):
@@ -130,14 +136,11 @@ def test_an_unknown_price_is_an_unknown_cost(runner):
 
 
 def test_runs_never_overlap_unless_the_user_says_so(runner):
-    async def several(reviewer, at):
-        await asyncio.gather(*(reviewer.produce(ITEM, run, at) for run in range(1, 5)))
-
     with Loopback(WHOLE, latency=0.05) as server:
-        runner.run(several(subject(server), bench()))
+        runner.run(produced(subject(server), range(1, 5), bench()))
         assert (len(server.requests), server.peak) == (4, 1)
     with Loopback(WHOLE, latency=0.05) as server:
-        runner.run(several(subject(server), bench(concurrency=4)))
+        runner.run(produced(subject(server), range(1, 5), bench(concurrency=4)))
         assert server.peak > 1
 
 
@@ -145,7 +148,7 @@ def test_what_validate_prices_bounds_what_is_asked(runner):
     with Loopback(WHOLE) as server:
         reviewer, at = subject(server), bench()
         first, again = reviewer.planned([ITEM], at)
-        runner.run(reviewer.produce(ITEM, 1, at))
+        runner.run(produced(reviewer, [1], at))
         (request,) = server.requests
     assert (first.model, first.is_reask, again.is_reask) == ("openai:gpt-4o", False, True)
     assert first.prompt_bytes >= len(request.prompt.encode())
