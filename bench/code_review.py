@@ -3,7 +3,8 @@
     python bench/code_review.py [CASES] [--runs 3]
 
 Without CASES it takes the demo. It prints, in milliseconds: building and removing a case's repository; a run
-of a reviewer that does nothing, isolated and not; and the whole eval with such a reviewer, per run.
+of a reviewer that does nothing, isolated and not; and the whole eval with such a reviewer, per run. Processor
+time stands beside what the clock says, since it depends less on what else the machine does.
 """
 
 import argparse
@@ -40,6 +41,11 @@ def repositories(every: Sequence[bytes]) -> list[float]:
     return spent
 
 
+def processor() -> float:
+    """Milliseconds of processor time, of this process and of those that it has waited for."""
+    return 1000 * sum(os.times()[:4])
+
+
 def whole(cases: Path, runs: int, *, isolate: bool) -> tuple[float, float]:
     """Milliseconds of the whole command, and the median of what it says of a run of the program."""
     with tempfile.TemporaryDirectory() as folder:
@@ -67,16 +73,20 @@ def main(argv: Sequence[str]) -> int:
     chosen = parser.parse_args(argv)
     every = diffs(chosen.cases)
     repositories(every[:3])
+    start = processor()
     spent = sorted(repositories(every))
+    used = (processor() - start) / len(every)
     print(f"{len(every)} cases, {chosen.runs} runs each")
-    print(f"repository: median {median(spent):.1f} ms, longest {spent[-1]:.1f} ms")
+    print(f"repository: median {median(spent):.1f} ms, longest {spent[-1]:.1f} ms, processor {used:.1f} ms")
     for isolate in (False, True):
+        start = processor()
         total, program = whole(chosen.cases.absolute(), chosen.runs, isolate=isolate)
         count = len(every) * chosen.runs
+        used = (processor() - start) / count
         how = "isolated" if isolate else "not isolated"
         print(
             f"no-op reviewer, {how}: {total / 1000:.1f} s in all, {total / count:.1f} ms a run"
-            f" (the program itself: median {program:.1f} ms)"
+            f" (the program itself: median {program:.1f} ms), processor {used:.1f} ms a run"
         )
     return 0
 

@@ -2,10 +2,10 @@
 
     python bench/provider.py --latency 0.05 [--reply FILE]
 
-It prints its port on a line of its own. `POST` any path is answered with the reply; `GET /log` tells what came
-since the last `GET /log`, as JSON, and forgets it: the number of requests, the monotonic time of the first
-request and of the last reply, and the most that were in flight. The tests' own server, which understands
-what it is asked, takes too much CPU to stand beside a client that takes little.
+It prints its port on a line of its own. `POST` any path is answered with the reply; `GET /log` tells what
+came since the last `GET /log`, as JSON, and forgets it: the number of requests, the monotonic time of the
+first request and of the last reply, and the most that were in flight. The tests' own server, which
+understands what it is asked, takes too much CPU to stand beside a client that takes little.
 """
 
 import argparse

@@ -5,7 +5,8 @@ From Python the commands are functions, imported when first used: `evalrunner.ru
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from evalrunner.api import regress, replay, run, tables as store, trend, validate
+    from evalrunner.api import regress, replay, run, trend, validate
+    from evalrunner.api import tables as store
 
 __version__ = "0.1.0"
 

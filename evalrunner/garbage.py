@@ -1,4 +1,4 @@
-"""When Python looks for garbage in a command's process: not while it starts, seldom while it works, not at its end.
+"""When Python looks for garbage in a command's process: not at its start, seldom at work, not at its end.
 
 Start-up makes hardly any garbage and hundreds of thousands of objects that stay, which each search would look
 through; so would the searches at the end of the interpreter, for most of a second where litellm was used.
@@ -15,7 +15,7 @@ def at_start() -> None:
 
 
 def at_work() -> None:
-    """What exists stays; what comes is searched, in larger portions than usual. Nothing without `at_start`."""
+    """What exists stays; what comes is searched in larger portions than usual. Nothing without `at_start`."""
     if not gc.isenabled():
         gc.freeze()
         gc.set_threshold(*SELDOM)

@@ -51,10 +51,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from loopback_replies import cut, error, flood, garbage, hang, reset, score_all, scores, text, trickle
 from loopback_wire import Reply, Request, Tokens, Wire, body_of, understood
 
 __all__ = [
@@ -79,58 +79,6 @@ __all__ = [
 Script = Reply | str | Sequence[Any] | Mapping[str, Any] | Callable[[Request], Any]
 
 
-def text(words: str, **fields: Any) -> Reply:
-    """A reply with these words."""
-    return Reply(text=words, **fields)
-
-
-def scores(improvements: Sequence[str] = (), /, **dimensions: float | int | str) -> Reply:
-    """A judge's reply. A score given as a string is put into the JSON as written: "7.50"."""
-    inside = ", ".join(f"{json.dumps(name)}: {value}" for name, value in dimensions.items())
-    return Reply(text=f'{{"scores": {{{inside}}}, "improvements": {json.dumps(list(improvements))}}}')
-
-
-def score_all(value: float | int | str, *improvements: str) -> Callable[[Request], Reply]:
-    """A script: `value` for every dimension that the request asks for."""
-    return lambda request: scores(improvements, **dict.fromkeys(request.dimensions, value))
-
-
-def cut(words: str) -> Reply:
-    """A reply that ran into the token limit."""
-    return Reply(text=words, finish="length")
-
-
-def error(status: int, message: str = "scripted error", *, retry_after: float | str | None = None) -> Reply:
-    """An error in the provider's own form; `retry_after` in seconds, or an HTTP date."""
-    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    return Reply(text=message, status=status, headers=headers)
-
-
-def garbage(body: bytes = b"<html>502 but not really</html>") -> Reply:
-    """Status 200 with a body that is not what was asked for."""
-    return Reply(body=body)
-
-
-def hang() -> Reply:
-    """No answer, ever; until the client goes away."""
-    return Reply(how="hang")
-
-
-def reset() -> Reply:
-    """The connection is reset once the request was read."""
-    return Reply(how="reset")
-
-
-def trickle(reply: Reply, seconds: float) -> Reply:
-    """The reply in pieces, over so many seconds."""
-    return replace(reply, how="trickle", over=seconds)
-
-
-def flood(size: int, *, told: bool = True) -> Reply:
-    """So many blanks; without `told` their number is not in the headers."""
-    return Reply(how="flood", over=size, headers={} if told else {"Transfer-Encoding": "chunked"})
-
-
 @cache
 def refusing_url() -> str:
     """An address where nothing listens; it is held, so that nobody else comes to listen there."""
@@ -147,7 +95,7 @@ class Loopback:
         requests: every request, in the order read.
         answered: (request number, time.monotonic()) of every finished answer.
         peak: the most requests in flight at once; `peaks` the same by model.
-        flooded: bytes of floods that clients took.
+        connections: how many were opened. flooded: bytes of floods that clients took.
         errors: exceptions of the script itself, and requests that could not be understood.
     """
 
@@ -156,7 +104,7 @@ class Loopback:
         self.answered: list[tuple[int, float]] = []
         self.peak = 0
         self.peaks: Counter[str] = Counter()
-        self.flooded = 0
+        self.connections = self.flooded = 0
         self.errors: list[Exception] = []
         self.port = port
         self._script = script
@@ -200,6 +148,7 @@ class Loopback:
         server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         try:
             while (request := await self._read(reader)) is not None:
                 self._flying[request.model] += 1
@@ -215,7 +164,7 @@ class Loopback:
         except Exception as problem:
             self.errors.append(problem)
         finally:
-            writer.close()
+            writer.transport.abort()
 
     async def _read(self, reader: asyncio.StreamReader) -> Request | None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
@@ -243,7 +192,8 @@ class Loopback:
             writer.transport.abort()
             raise ConnectionResetError
         if reply.how == "flood":
-            return await self._flood(int(reply.over), writer, chunked=bool(reply.headers))
+            await self._flood(int(reply.over), writer, chunked=bool(reply.headers))
+            return
         body = body_of(request, reply)
         head = {"Content-Type": "application/json", "Content-Length": str(len(body)), **reply.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())

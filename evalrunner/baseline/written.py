@@ -4,6 +4,7 @@ Every text goes through OmegaConf once, so that `${` in it stays `${`; numbers c
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -26,6 +27,7 @@ BLOCK = "baseline"
 ROWS = ("judgements", "items", "cases", "defects", "unmatched")
 """The receipt's keys with a row an item, or several."""
 
+_WIDTH = 100
 LARGE = 2048
 """More bytes of rows than this lie in a file of their own."""
 
@@ -97,8 +99,28 @@ def plain(value: Any) -> Any:
 
 def dump(title: str, option: Mapping[str, Any]) -> str:
     """The text of an option's file, a part of the configuration a paragraph."""
-    parts = [OmegaConf.to_yaml(OmegaConf.create({key: value})) for key, value in option.items()]
+    parts = [
+        yaml.dump({key: value}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+        for key, value in option.items()
+    ]
     return f"# @package _global_\n# {title}\n" + "\n".join(parts)
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML that OmegaConf reads as it was: it takes more texts for numbers than YAML 1.1 does."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _scalar(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "'" if re.fullmatch(r"[-+.\d][-+.\d_:eE]*", text) else None
+    if not text.isprintable():
+        style = '"'  # the only one in which every character has an escape
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_Dumper.add_representer(str, _scalar)
 
 
 def load(name: str, text: str, rows: str | None, place: str) -> Saved:

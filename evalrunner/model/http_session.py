@@ -1,10 +1,10 @@
-"""The pooled HTTP sessions of the clients, and what may come back through them: strict TLS, bounded replies."""
+"""The pooled HTTP sessions of the clients: strict TLS, proxies, bounded replies."""
 
 import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -40,7 +40,7 @@ def open_session(*middlewares: aiohttp.ClientMiddlewareType) -> aiohttp.ClientSe
 def _tls() -> ssl.SSLContext | bool:
     """aiohttp's own context; where the system has no authorities, one with those of the package certifi."""
     paths = ssl.get_default_verify_paths()
-    if paths.cafile is not None or paths.capath is not None:
+    if paths.cafile or paths.capath:
         return True
     try:
         import certifi
@@ -50,12 +50,9 @@ def _tls() -> ssl.SSLContext | bool:
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY name for an address; None without one."""
+    """The proxy that HTTP_PROXY, HTTPS_PROXY and NO_PROXY, or the system's settings, name for an address."""
     parts = urlsplit(url)
-    if proxy_bypass_environment(parts.netloc.rpartition("@")[2]):
-        return None
-    proxies = getproxies_environment()
-    return proxies.get(parts.scheme) or proxies.get("all")
+    return None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
 
 
 async def read_bounded(answer: aiohttp.ClientResponse, most: int) -> bytes | None:

@@ -85,7 +85,7 @@ def route(model: str, api_base: str | None = None) -> str:
 
 
 def names_provider(model: str) -> bool:
-    """Whether an id starts with a provider that is known. Where none can be known, every first part is one."""
+    """Whether an id starts with a known provider. Where none can be known, every first part is one."""
     provider, _ = split(model)
     return provider is not None and (not providers() or provider in providers())
 

@@ -14,6 +14,7 @@ from evalrunner.calls.request import CallFailed, CallReply, CallRequest
 from evalrunner.garbage import LeftAlone
 from evalrunner.model.ids import split
 from evalrunner.model.keys import PLACEHOLDER, find_key, key_problem
+from evalrunner.model.wire_errors import redacted
 from evalrunner.receipt.jsontext import clean
 from evalrunner.records import Usage
 
@@ -91,15 +92,15 @@ class LitellmClient:
         if self._session is None:
             self._session = open_session(bound_replies)
         warnings.filterwarnings("ignore", _QUIET, UserWarning)
+        secret = None if key == PLACEHOLDER else key
         try:
             able = self._abilities(request)
             async with asyncio.timeout(request.timeout_s):
                 response = await litellm.acompletion(
                     **_arguments(request, able, key), shared_session=self._session
                 )
-            return _reply(response, able.dropped)
+            return redacted(_reply(response, able.dropped), secret)
         except Exception as error:
-            secret = None if key == PLACEHOLDER else key
             raise failure(error, secret, request.timeout_s) from None
 
     async def close(self) -> None:
@@ -189,7 +190,7 @@ def _reply(response: Any, dropped: tuple[str, ...]) -> CallReply:
 
 
 def _raw(response: Any) -> str:
-    """The reply as litellm read it, as one line of JSON; lone surrogates, which the quick way refuses, cleaned."""
+    """The reply as litellm read it, as one line of JSON. Lone surrogates, which the quick way refuses, go."""
     try:
         quickly: str = response.model_dump_json(warnings=False)
     except ValueError:

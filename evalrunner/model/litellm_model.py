@@ -98,7 +98,7 @@ class LitellmModel(Component):
 
     @property
     def at_once(self) -> int:
-        """Twice as many as may be in flight, so that the next is ready when one is through, or waits to retry."""
+        """Twice as many as may be in flight: the next is ready when one is through, or waits to retry."""
         return 2 * self.concurrency
 
     @property

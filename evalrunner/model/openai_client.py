@@ -1,4 +1,4 @@
-"""Sends one request to an OpenAI-compatible endpoint, once: no retries, no prices, no limits; the desk does those."""
+"""Sends one request to an OpenAI-compatible endpoint, once; retries, prices and limits are the desk's."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from evalrunner.model.http_session import (
 )
 from evalrunner.model.ids import split
 from evalrunner.model.keys import PLACEHOLDER, find_key, key_problem
-from evalrunner.model.wire_errors import one_line, refused
+from evalrunner.model.wire_errors import one_line, redacted, refused
 from evalrunner.receipt.jsontext import clean
 from evalrunner.records import Usage
 
@@ -71,7 +71,7 @@ class OpenAIClient:
         if data is None:
             raise CallFailed("garbage", str(ReplyTooLongError()), billed=True)
         try:
-            return _reply(data)
+            return redacted(_reply(data), secret)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
             words = one_line(data[:MAX_ERROR_BYTES].decode("utf-8", "replace"), secret)
             raise CallFailed("garbage", f"the reply is no chat completion: {words}", billed=True) from None
@@ -146,7 +146,9 @@ def shared() -> OpenAIClient:
 
 
 def _body(request: CallRequest) -> bytes:
-    messages = ",".join(f'{{"role":"{each.role}","content":{_json(each.content)}}}' for each in request.messages)
+    messages = ",".join(
+        f'{{"role":"{each.role}","content":{_json(each.content)}}}' for each in request.messages
+    )
     parts = [
         f'"model":{_json(split(request.route)[1])}',
         f'"max_tokens":{request.max_tokens}',
@@ -168,15 +170,15 @@ _json = json.JSONEncoder().encode
 async def _refused(answer: aiohttp.ClientResponse, secret: str | None) -> CallFailed:
     """The failure that an answer other than 200 stands for."""
     if 300 <= answer.status < 400:
-        return CallFailed("bad_request", f"{answer.status}: the address only redirects; set api_base to the one meant")
+        return CallFailed(
+            "bad_request", f"{answer.status}: the address only redirects; set api_base to the one meant"
+        )
     data = await read_bounded(answer, MAX_ERROR_BYTES)
     body = "" if data is None else data.decode("utf-8", "replace")
     message = one_line(body, secret) or str(answer.reason)
     if answer.status < 300:
         return CallFailed("garbage", f"{answer.status}: {message}", billed=True)
-    return refused(
-        answer.status, answer.headers, body, message, out_of_money='"insufficient_quota"' in body
-    )
+    return refused(answer.status, answer.headers, body, message, out_of_money='"insufficient_quota"' in body)
 
 
 def _failure(error: BaseException, timeout_s: float, secret: str | None) -> CallFailed:

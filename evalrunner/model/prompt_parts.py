@@ -13,7 +13,9 @@ Parts = tuple[str | int, ...]
 """Texts as they stand, and the places of those that are put in between them."""
 
 _MARK = re.compile("\x00([0-9]+)\x00")
-_OF_THE_PLACE = frozenset({"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"})
+_OF_THE_PLACE = frozenset(
+    {"depth", "depth0", "first", "index", "index0", "last", "length", "revindex", "revindex0"}
+)
 """What a loop tells of where it is, and not of what it is at."""
 
 

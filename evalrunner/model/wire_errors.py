@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from evalrunner.calls.request import CallFailed, FailureKind
+from evalrunner.calls.request import CallFailed, CallReply, FailureKind
 
 MAX_MESSAGE = 300
 _RETRY_DELAY = re.compile(r'"retryDelay":\s*"(\d+(?:\.\d+)?)s"')
@@ -44,6 +45,24 @@ def by_status(status: int) -> FailureKind:
     if status == 404:
         return "not_found"
     return "overloaded" if status >= 500 else "bad_request"
+
+
+MIN_SECRET = 8
+"""A shorter key would be found inside ordinary words; nobody issues such keys."""
+
+
+def redacted(reply: CallReply, secret: str | None) -> CallReply:
+    """The reply without the key, which a gateway may hand back: it would end up in the receipt."""
+    if secret is None or len(secret) < MIN_SECRET:
+        return reply
+    raw = json.dumps(reply.raw) if reply.raw is not None else ""
+    if secret not in reply.text and secret not in raw:
+        return reply
+    return replace(
+        reply,
+        text=reply.text.replace(secret, "[API key]"),
+        raw=json.loads(raw.replace(secret, "[API key]")) if raw else None,
+    )
 
 
 def one_line(text: str, secret: str | None) -> str:

@@ -236,7 +236,7 @@ async def judge(session: Session, piped: Piped) -> Finished:
     most = config.cycles.max or config.cycles.default_max
     judgements: list[Judgement] = []
     cycles: list[CycleResult] = []
-    figures, decision = Figures(seats=tuple(seat.id for seat in session.seats)), NOTHING
+    figures, decision = Figures(seats=tuple(seat.id for seat in session.seats)), _nothing(config)
     try:
         for number in range(1, most + 1) if piped.items else ():
             latest = await config.judge.cycle(piped.items, piped.outcomes, number, bench)
@@ -254,12 +254,17 @@ async def judge(session: Session, piped: Piped) -> Finished:
                 break
     finally:
         await desk.close()
-    return _finish(session, piped, judgements, cycles, figures, decision, desk.spend())
+    return _finish(
+        session, piped, judgements, cycles, figures=figures, decision=decision, judge_spend=desk.spend()
+    )
 
 
-NOTHING = Decision(
-    verdict="inconclusive", message="Inconclusive: there was nothing to judge; the sample is empty."
-)
+def _nothing(config: RunConfig) -> Decision:
+    """The word on an empty sample: inconclusive under any rule; without a rule there is no verdict."""
+    message = "there was nothing to judge; the sample is empty."
+    if config.threshold.decide(Figures()).verdict is None:
+        return Decision(verdict=None, message=f"No verdict: {message}")
+    return Decision(verdict="inconclusive", message=f"Inconclusive: {message}")
 
 
 def _finish(
@@ -267,6 +272,7 @@ def _finish(
     piped: Piped,
     judgements: Sequence[Judgement],
     cycles: Sequence[CycleResult],
+    *,
     figures: Figures,
     decision: Decision,
     judge_spend: Spend,

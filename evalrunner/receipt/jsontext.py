@@ -119,13 +119,13 @@ def _quickly(value: Any, style: _Style, level: int) -> str:
     if kind is str:
         return _quoted(value)
     if kind is dict:
-        names: Iterable[Any] = sorted(value) if style.sort and all(type(key) is str for key in value) else value
-        return style.wrap(
-            "{",
-            [f"{_quoted(name)}{style.colon}{_quickly(value[name], style, level + 1)}" for name in names],
-            "}",
-            level,
-        )
+        if not all(type(key) is str for key in value):
+            raise _UnusualError
+        parts = [
+            f"{_quoted(key)}{style.colon}{_quickly(value[key], style, level + 1)}"
+            for key in (sorted(value) if style.sort else value)
+        ]
+        return style.wrap("{", parts, "}", level)
     if kind is list or kind is tuple:
         parts = [_quickly(each, style, level + 1) for each in value]
         if any(isinstance(each, Mapping | list | tuple) for each in value):
@@ -136,9 +136,7 @@ def _quickly(value: Any, style: _Style, level: int) -> str:
     return _scalar(value, "")
 
 
-def _quoted(text: Any) -> str:
-    if type(text) is not str:
-        raise _UnusualError
+def _quoted(text: str) -> str:
     if text.isascii():
         return encode_basestring(text)
     try:

@@ -8,10 +8,13 @@ from pydantic import Field
 from evalrunner.component import Component
 from evalrunner.records import Selection
 
-Limit = Annotated[int, Field(ge=0)] | None
+MOST = 2**63 - 1
+"""The largest whole number that files, databases and JSON readers agree on."""
+
+Limit = Annotated[int, Field(ge=0, le=MOST)] | None
 """At most so many items; null takes all."""
 
-Seed = Annotated[int, Field(ge=0)] | Literal["fresh"]
+Seed = Annotated[int, Field(ge=0, le=MOST)] | Literal["fresh"]
 """A whole number, or `fresh`: one is drawn and recorded."""
 
 

@@ -44,7 +44,7 @@ class CommandReviewer(Component):
         ok_codes: exit codes of a review that is done; many linters say 1 when they found something.
         blocked_codes: exit codes that say that it could not review.
         isolate: it can write nowhere but in its repository and its HOME, where bubblewrap works.
-        keep_repos: whether repositories are kept in the run folder.
+        keep_repos: whether repositories are moved into the run folder rather than removed.
     """
 
     judged_itself: ClassVar[bool] = False

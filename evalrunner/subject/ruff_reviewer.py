@@ -37,7 +37,7 @@ class RuffReviewer(Component):
         select: codes or prefixes of the rules that are checked. ignore: of those that are not.
         whole_file_rules: prefixes of rules that are left out where the diff shows a file in part.
         timeout_s: seconds for one case.
-        keep_repos: whether repositories are kept in the run folder.
+        keep_repos: whether repositories are moved into the run folder rather than removed.
     """
 
     judged_itself: ClassVar[bool] = False

@@ -1,6 +1,7 @@
 """Where a reviewer that is a program works: the case's repository, and a home that is empty at first."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ class Workspace:
     """What one run has to itself.
 
     Attributes:
-        folder: holds the home, and the repository unless that is kept.
+        folder: holds the home and the repository.
         home: HOME and TMPDIR of the program.
         repository: base and head.
         diff: the bytes that it was built from.
@@ -41,10 +42,10 @@ class Workspace:
 
 @contextmanager
 def workspace(item: Item, run: int, bench: Bench, *, keep: bool) -> Iterator[Workspace]:
-    """Builds the workspace of one run, and removes it whatever happens.
+    """Builds the workspace of one run, and removes it whatever happens. No path in it tells the case's id.
 
     Args:
-        keep: the repository is built in the run folder, and stays there.
+        keep: the repository is moved into the run folder at the end.
 
     Raises:
         DiffError: the item's diff cannot be used.
@@ -54,17 +55,22 @@ def workspace(item: Item, run: int, bench: Bench, *, keep: bool) -> Iterator[Wor
     try:
         home = folder / "home"
         home.mkdir()
-        place = folder / "repository"
-        if keep:
-            kept = bench.folder.resolve() / KEPT
-            kept.mkdir(parents=True, exist_ok=True)
-            place = kept / f"{_file_name(item.id)}-{run}"
-            bench.note(f"the repositories of the cases are kept in {kept}")
         diff = payload_diff(item.payload)
-        with build(diff, place, keep=keep) as repository:
-            yield Workspace(folder, home, repository, diff)
+        with build(diff, folder / "repository") as repository:
+            try:
+                yield Workspace(folder, home, repository, diff)
+            finally:
+                if keep:
+                    _keep(repository.path, f"{_file_name(item.id)}-{run}", bench)
     finally:
         discard(folder)
+
+
+def _keep(repository: Path, name: str, bench: Bench) -> None:
+    folder = bench.folder.resolve() / KEPT
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.move(repository, folder / name)
+    bench.note(f"the repositories of the cases are kept in {folder}")
 
 
 def _file_name(name: str) -> str:

@@ -55,7 +55,8 @@ def receipt(**more: Any) -> Receipt:
     """A receipt with just what a baseline takes its settings from."""
     return parse(
         {
-            "schema_version": 1, "ts": "2026-01-02T03:04:05.678Z", "rubric_version": "v1", "rubric_sha8": "0" * 8,
+            "schema_version": 1, "ts": "2026-01-02T03:04:05.678Z", "rubric_version": "v1",
+            "rubric_sha8": "0" * 8,
             "corpus": {"source": "fs", "n_takes": 2, "slug_prefix": None, "corpus_sha8": "0" * 8},
             "prompt_sha8": "0" * 8, "models_sha8": "0" * 8, "models": [], "cycles_run": 1,
             "successes_per_cycle": [1], "verdict": None, "scores": {}, "overall_score": None, "cost_usd": 0,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalrunner.baseline.written import BLOCK, LARGE, dump, load, plain, receipt_block, rows_sha
@@ -86,8 +86,11 @@ def test_what_looks_like_a_number_stays_a_text() -> None:
     assert back == receipt()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30), st.lists(st.text(max_size=20), max_size=3))
 @example("${oc.env:HOME} \\${x} $${y}", ["'\"#: - [] {}", "a\r\nb\u2028c\x85d\x00e", " lead and trail "])
+@example("\x85x", ["\u2028x", "a\x85b", "\x85\n", "\ufeffx", "x\t", "\U0008ad30", "é\xa0 "])
+@example("- x", ["? x", "1e5", "+1", ".5", "off", "x: y", "x #y"])
 @example("\\", ["true", "null", "1e5", "~", "0o7", "1:20", "2026-01-01", "=", "<<", "%x", "@x", "`x"])
 def test_texts_come_back_letter_by_letter(reason: str, improvements: list[str]) -> None:
     of = receipt(improvements=improvements, errors=[{"modelId": f"{reason}:x", "error": reason}])
@@ -97,13 +100,15 @@ def test_texts_come_back_letter_by_letter(reason: str, improvements: list[str]) 
         assert found.receipt == of
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z0-9:/._~ -]{1,12}", fullmatch=True), st.just(1), max_size=4))
+@settings(deadline=None)
+@given(st.dictionaries(st.text(min_size=1, max_size=12), st.just(1), max_size=4))
 @example({"1e5": 1, "null": 1, "true": 1, "0": 1, "~": 1, "a.b": 1, "-": 1, ": x": 1})
 def test_names_come_back_letter_by_letter(names: dict[str, int]) -> None:
     of = receipt(answered_by={name: [name] for name in names}, denominator=None)
     assert again(of).receipt.answered_by == {name: [name] for name in names}
 
 
+@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000))
 @example(Decimal("0.1234567890123456789"))
 @example(Decimal("7.0000000000000000001"))
@@ -117,7 +122,8 @@ def test_scores_come_back_exact(score: Decimal) -> None:
 
 def test_large_rows_lie_beside_it_and_are_held_to_their_hash() -> None:
     row = {
-        "model": "openai:gpt-4o", "place": 0, "cycle": 1, "chunk": 1, "item_ids": ["a\u2028b"], "status": "scored",
+        "model": "openai:gpt-4o", "place": 0, "cycle": 1, "chunk": 1, "item_ids": ["a\u2028b"],
+        "status": "scored",
         "values": {"accuracy": Decimal("7.5")}, "evidence": ["x" * LARGE, "???", "${x}"],
     }  # fmt: skip
     of = receipt(judgements=[row, row], items=[])

@@ -15,6 +15,8 @@ from test_rules_version import plain
 import evalrunner.model.heads
 import evalrunner.model.tree_equality
 from evalrunner.model.comparison import Comparison, Point
+from evalrunner.model.litellm_model import LitellmModel
+from evalrunner.model.rules import RulesModel
 from evalrunner.model.seat import RubricSeat, Seat, VerdictSeat
 from evalrunner.model.tree_equality import EQUALITY_ID, TreeEquality
 from evalrunner.records import Judgement
@@ -73,6 +75,11 @@ def test_it_is_a_heuristic_that_gives_verdicts_and_cannot_score() -> None:
     assert isinstance(seat, VerdictSeat)
     assert not isinstance(seat, RubricSeat)
     assert (seat.id, seat.kind) == (EQUALITY_ID, "heuristic")
+    llm, rules = LitellmModel(id="openai:gpt-4o"), RulesModel()
+    assert isinstance(llm, RubricSeat)
+    assert isinstance(llm, VerdictSeat)
+    assert isinstance(rules, RubricSeat)
+    assert not isinstance(rules, VerdictSeat)
     with pytest.raises(ValidationError, match="the rule is part of the program"):
         TreeEquality(id="tree-equality-v0")
 
