@@ -1,8 +1,8 @@
 """Sets the project up in .venv, then runs it or its tests. Needs nothing but Python 3.11+ and git.
 
-    python3 dev.py run [evalrunner arguments]   install once, then `evalrunner run ...`
-    python3 dev.py test [pytest arguments]      install once with the test tools, then the tests
-    python3 dev.py check                        lint, types and import rules
+python3 dev.py run [evalrunner arguments]   install once, then `evalrunner run ...`
+python3 dev.py test [pytest arguments]      install once with the test tools, then the tests
+python3 dev.py check                        lint, types and import rules
 """
 
 import hashlib

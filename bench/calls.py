@@ -95,7 +95,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, provider(given.latency) as base:
         folder = Path(name)
-        write_inputs(folder, given.calls)
+        in_a_process_of_its_own(folder, given.calls)
         for row in given.rows:  # warms caches
             measured(folder, words(row, base, 32, given.calls), base, given.calls)
         for flight in given.flight:
@@ -171,6 +171,13 @@ def run_words(base: str, flight: int, calls: int, *, model: str, cycles: int = 1
         "judge.chunk_size=1",
         f"panel.models=[{seat}]",
     ]
+
+
+def in_a_process_of_its_own(folder: Path, calls: int) -> None:
+    """`write_inputs`, so that this process stays small: a child's peak memory is at least its parent's."""
+    program = "import sys; from pathlib import Path; import calls as c; c.write_inputs(Path(sys.argv[1]), int(sys.argv[2]))"
+    command = [sys.executable, "-c", program, str(folder), str(calls)]
+    subprocess.run(command, cwd=Path(__file__).parent, check=True)
 
 
 def write_inputs(folder: Path, calls: int) -> None:

@@ -1,6 +1,6 @@
 """A folder for temporary files of a test's own, so that it can say what was left in it.
 
-    from own_scratch import own_scratch  # noqa: F401 - an autouse fixture
+from own_scratch import own_scratch  # noqa: F401 - an autouse fixture
 """
 
 from collections.abc import Iterator

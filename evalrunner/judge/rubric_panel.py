@@ -57,7 +57,7 @@ class RubricPanel(Component):
                 seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
                 for number, chunk in enumerate(chunks, start=1)
             )
-            return await side_by_side(one_by_one, seat.at_once)
+            return await side_by_side(one_by_one, getattr(seat, "at_once", 1))
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(scored(place, seat)) for place, seat in enumerate(_seats(bench))]

@@ -95,12 +95,11 @@ class Seat(Speaker, Protocol):
 
 @runtime_checkable
 class RubricSeat(Seat, Protocol):
-    """A seat that scores items on a rubric."""
+    """A seat that scores items on a rubric.
 
-    @property
-    def at_once(self) -> int:
-        """How many chunks it is worth scoring at a time; from 1."""
-        ...
+    One that waits for others may say, as a number `at_once`, how many chunks it is worth scoring at a time;
+    the chunks of the others are scored one after another.
+    """
 
     async def score(
         self, items: Sequence[Item], *, place: int, cycle: int, chunk: int, prompt: str, bench: Bench

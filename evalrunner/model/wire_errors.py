@@ -55,14 +55,11 @@ def redacted(reply: CallReply, secret: str | None) -> CallReply:
     """The reply without the key, which a gateway may hand back: it would end up in the receipt."""
     if secret is None or len(secret) < MIN_SECRET:
         return reply
-    raw = json.dumps(reply.raw) if reply.raw is not None else ""
-    if secret not in reply.text and secret not in raw:
-        return reply
-    return replace(
-        reply,
-        text=reply.text.replace(secret, "[API key]"),
-        raw=json.loads(raw.replace(secret, "[API key]")) if raw else None,
-    )
+    given = {name: getattr(reply, name) for name in ("text", "raw", "finish_reason", "answered_by")}
+    found = {
+        name: text.replace(secret, "[API key]") for name, text in given.items() if text and secret in text
+    }
+    return replace(reply, **found) if found else reply
 
 
 def one_line(text: str, secret: str | None) -> str:

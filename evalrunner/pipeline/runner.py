@@ -359,9 +359,9 @@ def run(session: Session, examine: Callable[[Session, Sequence[Item]], None] | N
         session: the attempt.
         examine: is shown the items before anything is called, and may raise.
     """
+    _open_clients(session, only="openai_compatible")
     preflight(session)
     check_subject(session)
-    _open_clients(session, only="openai_compatible")
     piped = select(session)
     if examine is not None:
         examine(session, piped.items)

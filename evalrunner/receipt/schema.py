@@ -41,9 +41,7 @@ Verdict = Literal["pass", "fail", "inconclusive"]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(
-        strict=True, frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore", allow_inf_nan=False, defer_build=True)
 
 
 class _Described(_Part):

@@ -108,6 +108,6 @@ def _not_attached(path: Path, error: "duckdb.Error") -> EvalrunnerError:
     else:
         if magic != b"DUCK":
             return InputError(
-                Problem("source.path", "is not a DuckDB file", show(str(path)), "a DuckDB file")
+                Problem("source.path", "is not a DuckDB file", show(str(path), 400), "a DuckDB file")
             )
     return SourceFailedError(Problem(str(path), f"cannot be opened: {first_line(error)}"))

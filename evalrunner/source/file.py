@@ -81,7 +81,7 @@ class FileSource(Component):
         if problem is None and path.suffix.lower() not in EXTENSIONS:
             what = "is of no known format"
             near = nearest(path.suffix, EXTENSIONS) if path.suffix else None
-            problem = Problem("source.path", what, show(given), ", ".join(EXTENSIONS), near)
+            problem = Problem("source.path", what, show(given, 400), ", ".join(EXTENSIONS), near)
         if problem is not None:
             raise InputError(problem)
         return path
@@ -106,10 +106,10 @@ def missing(path: Path, given: str) -> Problem | None:
     if path.is_file():
         return None
     if path.exists():
-        return Problem("source.path", "is not a file", show(given), "a file")
+        return Problem("source.path", "is not a file", show(given, 400), "a file")
     folder = path.parent
     names = [each.name for each in folder.iterdir() if each.is_file()] if folder.is_dir() else []
-    return Problem("source.path", "there is no such file", show(given), None, nearest(path.name, names))
+    return Problem("source.path", "there is no such file", show(given, 400), None, nearest(path.name, names))
 
 
 def check_prefix(kind: RowKind, prefix: str | None) -> None:

@@ -144,9 +144,7 @@ def _create(path: Path) -> None:
     draft = beside(path, ".new")
     for left in (draft, beside(draft, ".wal")):
         left.unlink(missing_ok=True)
-    connection = _quiet(
-        duckdb.connect(str(draft.absolute()), config={"default_block_size": _BLOCK_BYTES})
-    )
+    connection = _quiet(duckdb.connect(str(draft.absolute()), config={"default_block_size": _BLOCK_BYTES}))
     try:
         migrate(connection, path)
         connection.execute("checkpoint")

@@ -29,7 +29,9 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_a_reply_is_kept_whole(tmp_path: Path) -> None:
     path = tmp_path / "run" / "calls.jsonl"
-    answer = reply("größer 🦉", answered_by="one-2026", raw='{"id":"x","deep":[1,null],"x":"\\ud800"}', dropped=("seed",))
+    answer = reply(
+        "größer 🦉", answered_by="one-2026", raw='{"id":"x","deep":[1,null],"x":"\\ud800"}', dropped=("seed",)
+    )
 
     async def scene() -> None:
         table = desk(journal=Journal(path))

@@ -29,7 +29,8 @@ def test_every_packaged_file_reads_alike(file: str) -> None:
     "text",
     [
         "a: 1e3", "a: 2001-01-01", "a: 1_000", "a: 0o7", "a: 07", "a: .5", "a: on", "a: ~", "a: 1:30",
-        "a: 0x1F", "{a: b:c, d: [x:y, 'q']}", "a: {b:1}", "a: [a:b]", "? x\n: y", "a: &x 1\nb: *x", "<<: {a: 1}\nb: 2",
+        "a: 0x1F",
+        "{a: b:c, d: [x:y, 'q']}", "a: {b:1}", "a: [a:b]", "? x\n: y", "a: &x 1\nb: *x", "<<: {a: 1}\nb: 2",
         "a: b: c", "\tx: 1", 'a: "\\u00e9"', "a: !!python/object/apply:pathlib.Path [x]", "a: 1\na: 2", "- 1",
         "x", "", "a: ${oc.env:X}", "a: {b: ${c}}", "a: [${x}, ${y:1,2}]", "a: http://x:8/v1",
         "{u: http://x:8/v1}", "a: '\x00'", "a: \U0001f600", "a: {x, y}", "a: [1, 2,]", "a: |\n  x\n  y\n",

@@ -278,7 +278,7 @@ def problems(**fields: Any) -> str:
         ({"reasks": 4}, "reasks: Input should be less than or equal to 3"),
         ({"timeout_s": 0}, "timeout_s: "),
         ({"concurrency": 0}, "concurrency: "),
-        ({"client": "other"}, "client: Input should be 'litellm'"),
+        ({"client": "other"}, "client: Input should be 'litellm' or 'openai_compatible'"),
         ({"temprature": 0}, "temprature: Extra inputs are not permitted"),
         ({"api_key_env": "sk-secret value"}, "api_key_env: "),
         ({"api_base": "127.0.0.1:8000"}, "an address such as http://"),

@@ -46,11 +46,6 @@ class RulesModel(Component):
         """Always `heuristic`."""
         return "heuristic"
 
-    @property
-    def at_once(self) -> int:
-        """One: nothing is waited for."""
-        return 1
-
     async def score(
         self, items: Sequence[Item], *, place: int, cycle: int, chunk: int, prompt: str, bench: Bench
     ) -> Judgement:

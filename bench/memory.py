@@ -1,0 +1,47 @@
+"""Peak memory of `evalrunner run` with the direct client, by the number of its calls.
+
+    python bench/memory.py [--calls 1000 10000] [--takes 1000] [--flight 128]
+
+Each run is a process of its own that judges the same takes, in as many cycles as make up the calls
+(`cycles.stop: never` pools them); the server (bench/provider.py) answers at once. Printed are the peak memory
+of the whole process, journal, receipt and store included, and what it grew by against the first run.
+"""
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from calls import in_a_process_of_its_own, measured, provider, run_words
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--calls", type=int, nargs="+", default=[1000, 10_000], help="one run each")
+    parser.add_argument("--takes", type=int, default=1000, help="calls of one cycle")
+    parser.add_argument("--flight", type=int, default=128, help="calls in flight")
+    given = parser.parse_args()
+    if wrong := [calls for calls in given.calls if calls % given.takes]:
+        sys.exit(f"{wrong} are no multiples of {given.takes} takes")
+    with tempfile.TemporaryDirectory() as name, provider(0.0) as base:
+        folder = Path(name)
+        in_a_process_of_its_own(folder, given.takes)
+        print("| calls | peak MiB | growth MiB | bytes a call | CPU ms a call | wall s |")
+        print("|---:|---:|---:|---:|---:|---:|")
+        first: tuple[int, float] | None = None
+        for calls in given.calls:
+            words = run_words(base, given.flight, given.takes, model="gpt-4o", cycles=calls // given.takes)
+            run = measured(folder, words, base, calls)
+            first = first or (calls, run.rss_mib)
+            growth, more = run.rss_mib - first[1], calls - first[0]
+            each = f"{growth * 2**20 / more:.0f}" if more else ""
+            print(
+                f"| {calls} | {run.rss_mib:.0f} | {growth:.0f} | {each} | {run.cpu_ms:.2f} | {run.wall_s:.1f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
