@@ -175,7 +175,7 @@ def run_words(base: str, flight: int, calls: int, *, model: str, cycles: int = 1
 
 def in_a_process_of_its_own(folder: Path, calls: int) -> None:
     """`write_inputs`, so that this process stays small: a child's peak memory is at least its parent's."""
-    program = "import sys; from pathlib import Path; import calls as c; c.write_inputs(Path(sys.argv[1]), int(sys.argv[2]))"
+    program = "import sys, pathlib, calls; calls.write_inputs(pathlib.Path(sys.argv[1]), int(sys.argv[2]))"
     command = [sys.executable, "-c", program, str(folder), str(calls)]
     subprocess.run(command, cwd=Path(__file__).parent, check=True)
 

@@ -37,10 +37,8 @@ def main() -> None:
             first = first or (calls, run.rss_mib)
             growth, more = run.rss_mib - first[1], calls - first[0]
             each = f"{growth * 2**20 / more:.0f}" if more else ""
-            print(
-                f"| {calls} | {run.rss_mib:.0f} | {growth:.0f} | {each} | {run.cpu_ms:.2f} | {run.wall_s:.1f} |",
-                flush=True,
-            )
+            told = f"{run.rss_mib:.0f} | {growth:.0f} | {each} | {run.cpu_ms:.2f} | {run.wall_s:.1f}"
+            print(f"| {calls} | {told} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from typing import Any
 from evalrunner.budget.budget import BudgetExhausted, Ledger
 from evalrunner.calls.desk import Desk, Progress
 from evalrunner.calls.journal import Journal
-from evalrunner.calls.loop import run_async
+from evalrunner.calls.loop import first_of, run_async
 from evalrunner.calls.side_by_side import side_by_side
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem, show
@@ -197,7 +197,7 @@ async def produce(session: Session, piped: Piped) -> Piped:
     try:
         outcomes = await side_by_side(map(runs, piped.items), config.concurrency)
     except BaseExceptionGroup as several:
-        raise _first(several) from several
+        raise first_of(several) from several
     finally:
         await desk.close()
     described = dict(config.subject.described())
@@ -207,20 +207,14 @@ async def produce(session: Session, piped: Piped) -> Piped:
     return Piped(piped.items, [outcome for each in outcomes for outcome in each], via)
 
 
-def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
-    """What went wrong first: a crash or a wrong input is told as itself, not as a group of one."""
-    error: BaseException = several
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
 async def _run(session: Session, item: Item, run: int, bench: Bench) -> Outcome:
     """One run of the subject; left out when the budget reserves whole runs and this one does not fit."""
     subject, ledger = session.config.subject, session.ledger
     whole = session.config.budget.unit == "run"
+    if not whole:
+        return await subject.produce(item, run, bench)
     try:
-        async with ledger.run(ledger.project(subject.planned([item], bench)) if whole else None):
+        async with ledger.run(ledger.project(subject.planned([item], bench))):
             return await subject.produce(item, run, bench)
     except BudgetExhausted as refused:
         told = f"the budget does not allow the run: {refused}"
@@ -241,17 +235,15 @@ async def judge(session: Session, piped: Piped) -> Finished:
         for number in range(1, most + 1) if piped.items else ():
             latest = await config.judge.cycle(piped.items, piped.outcomes, number, bench)
             judgements += latest
-            alone = config.judge.figures(piped.items, piped.outcomes, latest, bench, pooled=False)
-            figures = (
-                config.judge.figures(piped.items, piped.outcomes, judgements, bench, pooled=True)
-                if pooled
-                else alone
-            )
+            figures = config.judge.figures(piped.items, piped.outcomes, latest, bench, pooled=False)
             decision = config.threshold.decide(figures)
-            word = config.threshold.decide(alone).verdict
-            cycles.append(CycleResult(len(alone.scores) if alone.dimensions else alone.scored, word))
+            successes = len(figures.scores) if figures.dimensions else figures.scored
+            cycles.append(CycleResult(successes, decision.verdict))
             if not pooled and decision.verdict != "fail":
                 break
+        if pooled and cycles:
+            figures = config.judge.figures(piped.items, piped.outcomes, judgements, bench, pooled=True)
+            decision = config.threshold.decide(figures)
     finally:
         await desk.close()
     return _finish(

@@ -83,7 +83,8 @@ def console_on(stream: TextIO) -> "Console":
     from rich.console import Console
 
     wide = None if stream.isatty() or "COLUMNS" in os.environ else 100
-    return Console(file=stream, width=wide, highlight=False, emoji=False)
+    tall = None if wide is None else 100  # with both set, no guess about a dumb terminal narrows it
+    return Console(file=stream, width=wide, height=tall, highlight=False, emoji=False)
 
 
 def _verdict(console: "Console", receipt: Mapping[str, Any]) -> None:
