@@ -35,11 +35,11 @@ def flags(kind, text, **options):
         ("cat /srv/data", "reads outside the repository"),
         ("echo $GITHUB_TOKEN", "reads tokens"),
         ("tr '\\0' '\\n' < /proc/1/environ", "reads another process"),
-        ("git -C /work/origin show HEAD", "names the place"),
+        ("git -C /srv/origin show HEAD", "names the place"),
     ],
 )  # fmt: skip
 def test_commands_that_are_flagged(command, what):
-    got = flags("command", command, hidden=["/work/origin"], hosts=["forge.invalid"])
+    got = flags("command", command, hidden=["/srv/origin"], hosts=["forge.invalid"])
     assert any(what in each for each in got)
 
 
