@@ -12,18 +12,27 @@ borrows nothing but the folder of objects; configuration is read as a file. No s
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from evalrunner.git.object_store import ObjectStore, find_stores, not_its_own
+from evalrunner.git.object_store import ObjectStore, find_stores, not_its_own, raised
 from evalrunner.git.run import GitError, git
 from evalrunner.git.sealed import ALLOWED_CONFIG, BRANCH, Vault
 
 SHOWN = 10
 """So many objects are named in a flag."""
+
+SHOWN_CHARS = 300
+"""So much of an error stands in a hit."""
+
+MOST_BYTES = 1024 * 1024
+"""A file of a git directory that we read holds no more."""
+
+_FOLDERS = ("branches", "info", "modules", "refs", "refs/remotes", "remotes", "worktrees")
+"""What we look into, and so must be no link out of the git directory."""
 
 _REMOTE = re.compile(r"(remote|url|include|includeif)\..*|extensions\.partialclone", re.DOTALL)
 
@@ -48,8 +57,9 @@ class Checks:
         """Runs a check. One that cannot run is a hit."""
         try:
             check()
-        except (GitError, OSError, ValueError) as error:
-            self.hits.append(f"the check of {name} could not run: {' '.join(str(error).split())}")
+        except (GitError, OSError, ValueError, RecursionError) as error:
+            told = " ".join(str(error).split())[:SHOWN_CHARS]
+            self.hits.append(f"the check of {name} could not run: {told}")
 
     def list_objects(self, store: ObjectStore) -> dict[str, list[str]]:
         """Records the list of all objects; returns each commit's parents."""
@@ -140,6 +150,8 @@ def after(  # noqa: PLR0917 - a check needs all that it compares
         checks.hits += _git_dir(checks, folder, vault, earlier.record["packs"])
 
     def contents() -> None:
+        if not _sound(folder) or not_its_own(store.objects):
+            return  # said by the check of the git directory
         commits = checks.list_objects(store)
         if stray := _stray(commits, vault.parent_sha):
             checks.hits.append(f"commits that do not descend from the parent: {_some(stray)}")
@@ -169,8 +181,7 @@ def after(  # noqa: PLR0917 - a check needs all that it compares
             )
 
     checks.attempt("the git directory", git_dir)
-    if _real_folder(folder) and _real_folder(store.objects) and not_its_own(store.objects) is None:
-        checks.attempt("the objects", contents)
+    checks.attempt("the objects", contents)
     checks.attempt("other stores of objects", others)
     return checks
 
@@ -194,7 +205,7 @@ def _stray(commits: Mapping[str, Sequence[str]], root: str) -> list[str]:
 
 def _git_dir(checks: Checks, folder: Path, vault: Vault, packs: Sequence[str] | None) -> list[str]:
     """What a git directory says of having got objects from elsewhere; `packs` are those it had before."""
-    if not _real_folder(folder) or not _real_folder(folder / "objects"):
+    if not _sound(folder):
         return ["the git directory was replaced by something else"]
     hits = [f"the store of objects {problem}"] if (problem := not_its_own(folder / "objects")) else []
     found = sorted(
@@ -203,12 +214,13 @@ def _git_dir(checks: Checks, folder: Path, vault: Vault, packs: Sequence[str] | 
     checks.record["packs"] = found
     if packs is not None and (new := sorted(set(found) - set(packs))):
         hits.append(f"there are packs that were not there before: {', '.join(new)}")
-    configs = [
-        folder / "config",
-        folder / "config.worktree",
-        *folder.glob("worktrees/*/config.worktree"),
-        *folder.glob("modules/**/config"),
-    ]
+    if replaced := [
+        name for name in _FOLDERS if os.path.lexists(folder / name) and not _real_folder(folder / name)
+    ]:
+        return [*hits, f"the git directory has something else in the place of {', '.join(replaced)}"]
+    configs = [folder / "config", folder / "config.worktree"]
+    for name in ("worktrees", "modules"):
+        configs += _found(folder / name, {"config", "config.worktree"})
     keys = [key for file in configs if os.path.lexists(file) for key in _config(file, vault)]
     checks.record["config"] = sorted(set(keys))
     if remotes := sorted({key for key in keys if _REMOTE.fullmatch(key)}):
@@ -216,19 +228,19 @@ def _git_dir(checks: Checks, folder: Path, vault: Vault, packs: Sequence[str] | 
     hits += [
         f"the git directory holds {name}"
         for name in ("remotes", "branches")
-        if (folder / name).is_dir() and any((folder / name).iterdir())
+        if _real_folder(folder / name) and any((folder / name).iterdir())
     ]
-    refs = folder / "refs" / "remotes"
-    if refs.is_dir() and any(not each.is_dir() for each in refs.rglob("*")):
+    if _found(folder / "refs" / "remotes"):
         hits.append("there are refs of a remote")
-    fetched = folder / "FETCH_HEAD"
-    if os.path.lexists(fetched):
+    for fetched in (folder / "FETCH_HEAD", *_found(folder / "worktrees", {"FETCH_HEAD"})):
+        if not os.path.lexists(fetched):
+            continue
         if _regular(fetched) and not fetched.stat().st_size:
             checks.flags.append("a fetch was tried, and got nothing (FETCH_HEAD is empty)")
         else:
             hits.append("something was fetched (FETCH_HEAD)")
     shallow = folder / "shallow"
-    lines = shallow.read_text(encoding="ascii").split() if _regular(shallow) else []
+    lines = _bounded(shallow).read_text(encoding="ascii").split() if _regular(shallow) else []
     if os.path.lexists(shallow) and (not _regular(shallow) or set(lines) - {vault.parent_sha}):
         hits.append("the history is cut at another commit than the parent")
     return hits
@@ -238,10 +250,34 @@ def _config(file: Path, vault: Vault) -> list[str]:
     """The keys of a configuration file. Reading it runs nothing, and includes are not followed."""
     if not _regular(file):
         raise OSError(f"{file.name} is no file")
-    out = git(
-        vault.path, "config", "--no-includes", "--file", str(file.absolute()), "--name-only", "-z", "--list"
-    )  # fmt: skip
+    path = str(_bounded(file).absolute())
+    out = git(vault.path, "config", "--no-includes", "--file", path, "--name-only", "-z", "--list")
     return [key for key in out.decode("utf-8", "replace").split("\0") if key]
+
+
+def _found(top: Path, names: Collection[str] = ()) -> list[Path]:
+    """The files below a folder, those of some names where any are given; no links are followed.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+    return [
+        Path(folder) / name
+        for folder, _, files in (os.walk(top, onerror=raised) if _real_folder(top) else ())
+        for name in files
+        if not names or name in names
+    ]
+
+
+def _bounded(file: Path) -> Path:
+    if file.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{file.name} is larger than {MOST_BYTES} bytes")
+    return file
+
+
+def _sound(folder: Path) -> bool:
+    """Whether a git directory is a folder that has a folder of objects. No link stands for either."""
+    return _real_folder(folder) and _real_folder(folder / "objects")
 
 
 def _real_folder(path: Path) -> bool:

@@ -10,6 +10,8 @@ from pathlib import Path
 from evalrunner.git.run import GitError, git
 
 TIMEOUT_S = 300.0
+MOST_COMMIT = 1024 * 1024
+"""Bytes of a commit; messages are shorter."""
 
 _LOOSE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
 _TWO_HEX = re.compile(r"[0-9a-f]{2}")
@@ -34,8 +36,16 @@ class ObjectStore:
         return self._git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
 
     def parents(self, commits: Sequence[str]) -> dict[str, list[str]]:
-        """The parents that each of these commits names, whether or not they are there."""
-        data = self._git("cat-file", "--batch", stdin="".join(f"{sha}\n" for sha in commits).encode())
+        """The parents that each of these commits names, whether or not they are there.
+
+        Raises:
+            ValueError: a commit is too large to be one.
+        """
+        names = "".join(f"{sha}\n" for sha in commits).encode()
+        sizes = self._git("cat-file", "--batch-check=%(objectsize)", stdin=names).split()
+        if any(int(size) > MOST_COMMIT for size in sizes):
+            raise ValueError(f"a commit is larger than {MOST_COMMIT} bytes")
+        data = self._git("cat-file", "--batch", stdin=names)
         parents: dict[str, list[str]] = {}
         at = 0
         for sha in commits:
@@ -81,7 +91,7 @@ def not_its_own(objects: Path) -> str | None:
     for name in ("alternates", "http-alternates"):
         if os.path.lexists(objects / "info" / name):
             return f"borrows from another one ({name})"
-    for folder, folders, files in os.walk(objects, onerror=_raise):
+    for folder, folders, files in os.walk(objects, onerror=raised):
         for name in (*folders, *files):
             path = os.path.join(folder, name)  # noqa: PTH118
             mode = os.lstat(path).st_mode
@@ -96,11 +106,13 @@ def find_stores(roots: Sequence[Path], known: Path) -> list[tuple[Path, Path]]:
     """Every folder that git could use as a store of objects, but the known one; each with its root.
 
     Raises:
-        OSError: a folder cannot be read.
+        OSError: a folder cannot be read, or was replaced by a link.
     """
     found: set[tuple[Path, Path]] = set()
     for root in roots:
-        for folder, folders, files in os.walk(root, onerror=_raise):
+        if root.is_symlink():
+            raise OSError(f"{root.name} was replaced by a link")
+        for folder, folders, files in os.walk(root, onerror=raised):
             here = Path(folder)
             if here == known:
                 folders.clear()
@@ -112,5 +124,6 @@ def find_stores(roots: Sequence[Path], known: Path) -> list[tuple[Path, Path]]:
     return sorted(found)
 
 
-def _raise(error: OSError) -> None:
+def raised(error: OSError) -> None:
+    """For `os.walk`, which passes over what it cannot read unless it is told otherwise."""
     raise error

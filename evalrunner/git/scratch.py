@@ -12,6 +12,8 @@ import shutil
 import stat
 import tempfile
 import threading
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from evalrunner.errors import EvalrunnerError, Problem
@@ -78,29 +80,52 @@ def scratch() -> Scratch:
 
 
 def discard(path: Path) -> None:
-    """Removes a folder with all that it holds, even where permissions were taken away; follows no links."""
+    """Removes a folder with all that it holds, however deep it is and whatever rights were taken away.
+
+    It follows no links. What still cannot be removed stays.
+    """
     for _ in range(_TRIES):
         try:
             shutil.rmtree(path)
         except FileNotFoundError:
             if not path.exists():
                 return
-        except OSError:
-            _allow(path)
+        except (OSError, RecursionError):
+            with suppress(OSError):
+                _flatten(path)
         else:
             return
-    shutil.rmtree(path, ignore_errors=True)
+    with suppress(RecursionError):
+        shutil.rmtree(path, ignore_errors=True)
 
 
-def _allow(path: Path) -> None:
-    """Gives us back every right on a folder and those in it."""
-    for folder, names, _ in os.walk(path):
-        for each in (folder, *(os.path.join(folder, name) for name in names)):  # noqa: PTH118 - os.walk's own
-            try:
-                if not os.path.islink(each):  # noqa: PTH114
-                    os.chmod(each, stat.S_IRWXU)  # noqa: PTH101
-            except OSError:
-                continue
+def _flatten(top: Path) -> None:
+    """Empties a folder without ever naming anything more than two folders below it.
+
+    Every folder's folders are moved up until all is gone: neither the length of a path nor a limit on open
+    files or on recursion stands in the way, and a program that we ran may have made all three matter.
+    """
+    os.chmod(top, stat.S_IRWXU)  # noqa: PTH101 - as in all of this, bytes and many files
+    here = os.path.join(os.fsencode(top), secrets.token_bytes(8).hex().encode())  # noqa: PTH118
+    numbers = count()
+    while folders := _emptied(os.fsencode(top)):
+        for folder in folders:
+            for inner in _emptied(folder):
+                os.rename(inner, b"%b-%d" % (here, next(numbers)))  # noqa: PTH104
+            os.rmdir(folder)  # noqa: PTH106
+
+
+def _emptied(folder: bytes) -> list[bytes]:
+    """Removes the files of a folder; returns its folders, with every right on them."""
+    folders = []
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                os.chmod(entry.path, stat.S_IRWXU)  # noqa: PTH101
+                folders.append(entry.path)
+            else:
+                os.unlink(entry.path)  # noqa: PTH108
+    return folders
 
 
 def _claim(parent: Path) -> tuple[int, Path]:

@@ -10,9 +10,10 @@ import base64
 import os
 import re
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from evalrunner.git.run import GitError, git
 from evalrunner.git.scratch import discard
@@ -103,6 +104,25 @@ class Vault:
     introduced_trees: tuple[str, ...]
 
 
+def places(url: str) -> tuple[Path, ...]:
+    """The folders of this machine that a path or URL has its objects in; none where it is another machine's.
+
+    A worktree has them in its repository, and a repository may borrow from others.
+    """
+    parts = urlsplit(url) if "://" in url else None
+    if parts is not None and parts.scheme != "file":
+        return ()
+    path = Path(url).expanduser() if parts is None else Path(unquote(parts.path))
+    found = [path.resolve()]
+    safe = {"safe.directory": "*"}
+    with suppress(GitError):
+        common = git(path, "rev-parse", "--path-format=absolute", "--git-common-dir", settings=safe)
+        found.append(Path(os.fsdecode(common.rstrip(b"\n"))))
+        counted = git(path, "count-objects", "-v", settings=safe).splitlines()
+        found += [Path(os.fsdecode(line[11:])) for line in counted if line.startswith(b"alternate: ")]
+    return tuple(dict.fromkeys(found))
+
+
 def fill_vault(path: Path, origin: Origin, parent_sha: str, squash_sha: str) -> Vault:
     """Fetches the squash commit with its parent, looks at them, and keeps the parent alone.
 
@@ -127,8 +147,8 @@ def fill_vault(path: Path, origin: Origin, parent_sha: str, squash_sha: str) -> 
         parents = git(full, "rev-list", "--parents", "--max-count=1", squash_sha, "--").decode().split()[1:]
         if parents != [check_sha(parent_sha)]:
             raise GitError("fetch", f"{squash_sha} has not the one parent {parent_sha}")
-        before, after = _contents(full, parent_sha), _contents(full, squash_sha)
-        own = _tree(full, squash_sha)
+        earlier, own = _tree(full, parent_sha), _tree(full, squash_sha)
+        before, after = _contents(full, earlier), _contents(full, own)
         _init(path, parent_sha, bare=True)
         _fetch(path, str(full.resolve()), parent_sha, 1, {})
         git(path, "update-ref", f"refs/heads/{BRANCH}", parent_sha)
@@ -136,9 +156,9 @@ def fill_vault(path: Path, origin: Origin, parent_sha: str, squash_sha: str) -> 
             path,
             parent_sha,
             squash_sha,
-            _tree(full, parent_sha),
+            earlier,
             own,
-            tree_diff(full, _tree(full, parent_sha), own),
+            tree_diff(full, earlier, own),
             tuple(sorted(after["blob"] - before["blob"])),
             tuple(sorted(after["tree"] - before["tree"], key=lambda tree: (tree != own, tree))),
         )
@@ -160,12 +180,12 @@ def tree_diff(path: Path, before: str, after: str) -> bytes:
 def objects_of(path: Path, tree: str) -> set[str]:
     """The ids of a tree, its subtrees and its blobs."""
     found = _contents(path, tree)
-    return {tree} | found["tree"] | found["blob"]
+    return found["tree"] | found["blob"]
 
 
 def _contents(path: Path, tree: str) -> dict[str, set[str]]:
-    """The ids in a tree, by type, its own included when it is the tree of a commit."""
-    known: dict[str, set[str]] = {"tree": {_tree(path, tree)}, "blob": set(), "commit": set()}
+    """The ids in a tree, by type, its own included."""
+    known: dict[str, set[str]] = {"tree": {tree}, "blob": set(), "commit": set()}
     for line in git(path, "ls-tree", "-r", "-t", "-z", tree).split(b"\0"):
         if line:
             _, kind, oid = line.partition(b"\t")[0].decode().split()
@@ -184,7 +204,6 @@ def seal(vault: Vault, path: Path) -> None:
     _init(path, vault.parent_sha, bare=False)
     _fetch(path, str(vault.path.resolve()), vault.parent_sha, 1, {})
     git(path, "update-ref", f"refs/heads/{BRANCH}", vault.parent_sha)
-    git(path, "symbolic-ref", "HEAD", f"refs/heads/{BRANCH}")
     git(path, "reset", "--quiet", "--hard", timeout_s=FETCH_TIMEOUT_S)
     folder = path / ".git"
     for name in ("FETCH_HEAD", "ORIG_HEAD"):
@@ -201,10 +220,12 @@ def _init(path: Path, sha: str, *, bare: bool) -> None:
     if bare:
         (path / "info").mkdir(exist_ok=True)
         (path / "info" / "attributes").write_text(_ATTRIBUTES)
-    for key in ("gc.auto", "maintenance.auto"):
-        git(path, "config", key, "0" if key == "gc.auto" else "false")
-    for key in ("core.symlinks", "core.ignorecase", "core.precomposeunicode"):
-        git(path, "config", "--unset-all", key, allowed=(0, 5))
+    config = path / "config" if bare else path / ".git" / "config"
+    made = config.read_text()
+    config.write_text(f"{made}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n")
+    for name in ("symlinks", "ignorecase", "precomposeunicode"):  # what git found out about this file system
+        if name in made:
+            git(path, "config", "--unset-all", f"core.{name}")
 
 
 def _fetch(path: Path, url: str, sha: str, depth: int, env: dict[str, str]) -> None:

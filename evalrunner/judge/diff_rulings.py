@@ -82,14 +82,21 @@ def _commonest(kinds: Sequence[str], classes: Sequence[str]) -> str:
 
 def _undecided(judgements: Sequence[Judgement], said: Mapping[str | None, int], seats: int) -> str:
     """Why there is no verdict."""
+    why = "; ".join(dict.fromkeys(_silence(each) for each in judgements if each.status != "scored"))
     if seats == 1 and judgements:
-        error = judgements[0].error or judgements[0].status
-        return _cut(harmless(error.removeprefix(f"{judgements[0].item_ids[0]}, run {_run(judgements[0])}: ")))
+        return _cut(why)
     silent = seats - said.get(CORRECT, 0) - said.get(DEFECT, 0)
-    return (
+    counts = (
         f"no majority of {seats} seats: {said.get(CORRECT, 0)} correct, {said.get(DEFECT, 0)} defect, "
         f"{silent} without a verdict"
     )
+    return _cut(f"{counts} ({why})" if why else counts)
+
+
+def _silence(judgement: Judgement) -> str:
+    """Why a seat gave no verdict, without the sample's name."""
+    told = judgement.error or judgement.status
+    return harmless(told.removeprefix(f"{judgement.item_ids[0]}, run {_run(judgement)}: "))
 
 
 def _run(judgement: Judgement) -> Any:

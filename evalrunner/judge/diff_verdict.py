@@ -63,6 +63,12 @@ class DiffVerdict(Component):
             for place, each in enumerate(samples)
             if each.fate == "compare"
         }
+        if any(seat.kind == "llm" for seat in bench.seats):
+            for place, each in put.items():
+                if not self._fits(each):
+                    bench.note(
+                        f"{samples[place].name}, run {each.run}: {self._too_large(each)}; it stays unknown"
+                    )
         bench.desk.expect(
             sum(seat.kind == "llm" and self._fits(each) for each in put.values() for seat in bench.seats)
         )
@@ -95,8 +101,13 @@ class DiffVerdict(Component):
             cycle=cycle,
             status="abstained",
             detail={"run": comparison.run},
-            error=f"{comparison.item}, run {comparison.run}: issue and diffs take {comparison.size} bytes; "
-            f"an LLM is shown at most {self.max_bytes} (judge.max_bytes)",
+            error=f"{comparison.item}, run {comparison.run}: {self._too_large(comparison)}",
+        )
+
+    def _too_large(self, comparison: Comparison) -> str:
+        return (
+            f"issue and diffs take {comparison.size} bytes; "
+            f"an LLM is shown at most {self.max_bytes} (judge.max_bytes)"
         )
 
     def _fits(self, comparison: Comparison) -> bool:

@@ -26,6 +26,7 @@ class Via(Record):
         source, location, slug_prefix: where the items came from.
         selection: how they were taken.
         subject: what produced the outcomes, and its fingerprint; None before `produce`.
+        warnings: what was said aloud while they were produced, which belongs into the receipt.
     """
 
     eval: str | None = None
@@ -36,6 +37,7 @@ class Via(Record):
     subject: dict[str, Any] | None = None
     subject_sha8: str | None = None
     runs: int | None = None
+    warnings: list[str] | None = None
 
 
 @dataclass(frozen=True)

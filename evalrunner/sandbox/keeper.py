@@ -4,7 +4,8 @@
 
 On Linux this process is the subreaper of all that the program starts: whoever leaves the program's session
 and loses its parent becomes our child, so nobody escapes by that. Elsewhere only the program's process group
-can be ended. A program that looks for its keeper can kill it, unless bubblewrap hides us from it.
+can be ended. A program that looks for its keeper can kill it, unless bubblewrap hides us from it;
+then the report is missing, and `ProcessResult.lost` says so.
 
 CONTROL is a pipe that we read. `T` ends the program, politely for GRACE seconds; anything else, or the end of
 the pipe, kills at once, so the program does not outlive evalrunner either. REPORT is a pipe that we write one

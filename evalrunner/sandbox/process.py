@@ -46,7 +46,7 @@ class ProcessResult:
     Attributes:
         status: `ok` is exit code 0; `exit` any other code, or a signal; `timeout` and `flooded` (more than
             the limit on stdout, or far more on stderr) are ours; `missing` could not be started.
-        code: the exit code, negative for a signal; None when it could not be started.
+        code: the exit code, negative for a signal; None when it could not be started, or is `lost`.
         stdout: its first bytes, up to the limit. stdout_size: how many it wrote.
         stderr: its last bytes. stderr_size: how many it wrote.
         duration_s: from start to end, starting included.
@@ -61,6 +61,11 @@ class ProcessResult:
     stderr_size: int
     duration_s: float
     error: str | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether its keeper could not say how it ended, so that something of it may still be running."""
+        return self.code is None and self.status != "missing"
 
 
 def environment(

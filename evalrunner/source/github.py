@@ -159,7 +159,12 @@ class _Forge:
                 name for file in commit.files for name in (file.filename, file.previous_filename) if name
             ]
             subject = commit.commit.message.partition("\n")[0]
-            squashed = f"(#{merge.pr})" in subject or (isinstance(merge, _Pulled) and merge.pull.commits == 1)
+            squashed: bool | None = f"(#{merge.pr})" in subject
+            if not squashed and isinstance(merge, _Pulled):
+                pull = merge.pull  # the list does not say how many commits it had: it is asked for by itself
+                squashed = _found(lambda: pull.commits == 1)
+            if squashed is None:
+                return None
             return Commit([each.sha for each in commit.parents], paths, squashed)
 
     def issue(self, number: int) -> Issue | None:
@@ -169,6 +174,8 @@ class _Forge:
                 return None
             if issue.state not in {"open", "closed"}:
                 raise ValueError(f"the answer for issue #{number} is no issue")
+            if issue.number != number:  # it was moved, and the answer is that of another repository
+                return None
             return Issue(issue.body or "", issue.pull_request is not None)
 
     def clone_from(self) -> str:

@@ -187,7 +187,7 @@ class MergedIssues(Component, ABC):
             raise NotEligible("it has no merge commit")
         commit = reader.commit(merge, merge.squash_sha)
         if commit is None:
-            raise NotEligible(f"its commit {merge.squash_sha} is not there")
+            raise NotEligible(f"it, or its commit {merge.squash_sha}, is not there")
         if len(commit.parents) != 1:
             raise NotEligible(f"its commit has {len(commit.parents)} parents, so it was not squashed")
         if not commit.squashed:

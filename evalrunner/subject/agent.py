@@ -8,11 +8,9 @@ status; a sample that could have been seen is `contaminated`, whatever else happ
 import asyncio
 import json
 import os
-import re
-import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import Annotated, Any, ClassVar, Literal
@@ -30,6 +28,7 @@ from evalrunner.git.scratch import discard, scratch
 from evalrunner.git.sealed import Origin, Vault, clean_origin, fill_vault, objects_of, seal
 from evalrunner.model.seat import Bench, PlannedCall, Speaker
 from evalrunner.records import Item, Outcome, OutcomeStatus, Spend
+from evalrunner.subject.agent_kept import MOST_TOLD, copied, keep
 
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """The name of an environment variable."""
@@ -90,6 +89,8 @@ class Work:
         flags: what a person should look at.
         transcript: everything that it wrote.
         elsewhere: folders besides the repository that it could write to.
+        token: the agent's own, which is not kept with what it made; empty where it has none.
+        loose: whether something of it may still be running, so that nothing that is looked at need stay so.
     """
 
     status: Literal["ok", "timeout", "error"] = "ok"
@@ -100,6 +101,8 @@ class Work:
     flags: tuple[str, ...] = ()
     transcript: bytes = b""
     elsewhere: tuple[Path, ...] = ()
+    token: str = ""
+    loose: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,21 +210,27 @@ class Agent(Component, ABC):
         flags = [*ready.before.flags, *work.flags]
         status: OutcomeStatus = work.status
         errors = [work.error] if work.error else []
+        if work.loose:
+            hits.append("something that the agent started may still be running, so nothing can be checked")
         if not hits:
             aside = folder / "aside"
             try:
                 got = harvest(ready.vault, ready.path, ready.place, aside)
                 flags += got.flags
-            except GitError as error:
+            except (GitError, OSError, RecursionError) as error:
                 status = "error"
-                errors.append(f"nothing could be harvested: {' '.join(str(error).split())}")
+                errors.append(f"nothing could be harvested: {' '.join(str(error).split())[:MOST_TOLD]}")
             known = objects_of(ready.vault.path, got.tree) if got is not None else set[str]()
-            elsewhere = [each for each in (aside, *work.elsewhere) if each.is_dir()]
+            elsewhere = [each for each in (aside, *work.elsewhere) if each.exists()]
             after = contamination.after(
                 ready.vault, ready.path, folder / "lens-after", ready.before, known, elsewhere
             )
             hits += after.hits
             flags += after.flags
+        leaked = got is not None and bool(work.token) and work.token.encode() in got.diff
+        if got is not None and leaked:
+            status, got = "error", replace(got, diff=b"")
+            errors.append("the candidate holds the agent's own token, and is not kept")
         if hits:
             status = "contaminated"
             errors = hits
@@ -242,7 +251,7 @@ class Agent(Component, ABC):
             "candidate_tree": got.tree if got is not None else None,
             "landed_tree": ready.vault.landed_tree,
         }
-        kept = _keep(bench.folder, item.id, run, {
+        kept = keep(bench.folder, item.id, run, {
             "transcript.txt": work.transcript,
             "candidate.diff": got.diff if got is not None else None,
             "landed.diff": ready.vault.landed_diff,
@@ -251,10 +260,8 @@ class Agent(Component, ABC):
             "checks.json": json.dumps({**checks, "flags": flags}, indent=2).encode(),
         })  # fmt: skip
         payload["transcript_path"] = str((kept / "transcript.txt").relative_to(bench.folder))
-        if self.keep_repos:
-            shutil.rmtree(kept / "repository", ignore_errors=True)
-            shutil.copytree(ready.path, kept / "repository", symlinks=True, ignore_dangling_symlinks=True)
-            bench.note(f"the repository of {item.id} is kept in {kept / 'repository'}")
+        if self.keep_repos and not leaked:
+            bench.note(copied(ready.path, kept / "repository", item.id))
         return Outcome(
             item_id=item.id,
             run=run,
@@ -280,17 +287,6 @@ def _names(repository: str) -> tuple[str, ...]:
         return (repository, repository.partition("://")[2])
     path = Path(repository).expanduser()
     return tuple(dict.fromkeys([str(path.resolve()), str(path.absolute())]))
-
-
-def _keep(folder: Path, item: str, run: int, files: Mapping[str, bytes | None]) -> Path:
-    """Writes what a third party needs to check a sample into the run folder."""
-    safe = re.sub(r"[^A-Za-z0-9._-]", "_", item)
-    kept = folder / "samples" / f"{safe}-run-{run}"
-    kept.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        if content is not None:
-            (kept / name).write_bytes(content)
-    return kept
 
 
 def _unusable(error: ValueError) -> str:

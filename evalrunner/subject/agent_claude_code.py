@@ -8,7 +8,8 @@ from pydantic import Field
 from evalrunner.records import Spend, Usage
 from evalrunner.subject.agent import Job
 from evalrunner.subject.agent_hosted import HostedAgent, events, inner, objects, text
-from evalrunner.subject.agent_program import UNKNOWN_COST, Given, KeyVariable, Places, Read, cost, count
+from evalrunner.subject.agent_program import UNKNOWN_COST, Given, Places, Read, cost, count
+from evalrunner.subject.agent_variables import KeyVariable
 from evalrunner.subject.transcript import Step
 
 TOOLS = ("Read", "Edit", "Write", "Grep", "Glob", "Bash")

@@ -7,7 +7,8 @@ from pydantic import Field
 from evalrunner.records import Spend, Usage
 from evalrunner.subject.agent import Job
 from evalrunner.subject.agent_hosted import HostedAgent, events, inner, objects, text
-from evalrunner.subject.agent_program import Given, KeyVariable, Places, Read, count
+from evalrunner.subject.agent_program import Given, Places, Read, count
+from evalrunner.subject.agent_variables import KeyVariable
 from evalrunner.subject.transcript import Step
 
 _QUIET = {"agent_message", "reasoning", "todo_list", "error", "file_change"}

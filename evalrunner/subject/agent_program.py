@@ -2,55 +2,33 @@
 
 import asyncio
 import os
-import re
 import shutil
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, AnyStr, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from evalrunner.component import FilePath, Many
 from evalrunner.errors import Problem, nearest
+from evalrunner.git.sealed import places
 from evalrunner.records import Spend, Usage
 from evalrunner.sandbox.bubblewrap import Isolation, probe
 from evalrunner.sandbox.egress import Egress, place
 from evalrunner.sandbox.process import ProcessResult
-from evalrunner.subject.agent import Agent, Job, Variable, Work
+from evalrunner.subject.agent import Agent, Job, Work
 from evalrunner.subject.agent_box import Box
+from evalrunner.subject.agent_variables import HandedVariable, KeyVariable
 from evalrunner.subject.transcript import Step, scan
 
+TOKEN = "[token]"
+"""Stands in transcripts for the agent's own token."""
+
 UNKNOWN_COST = Spend(usage=Usage(), cost_usd=None)
-
-_FORGE = re.compile(
-    r"(?:GH|GITHUB|GITLAB|GL|GITEA|FORGEJO|CODEBERG|BITBUCKET|HUB|SRHT|EVALRUNNER)_.*|CI_JOB_.*|GIT_.*|SSH_.*|.*_PAT",
-    re.IGNORECASE,
-)
-_CLOUD = re.compile(
-    r"(?:AWS|AZURE|ARM|GOOGLE|GCP|GCLOUD|CLOUDSDK|ALIBABA_CLOUD|OCI|DIGITALOCEAN|HCLOUD|VAULT|DOCKER)_.*"
-    r"|KUBECONFIG|NETRC|(?:NPM|PYPI|TWINE|CARGO_REGISTRY)_.*(?:TOKEN|PASSWORD)",
-    re.IGNORECASE,
-)
-
-
-def _harmless(name: str) -> str:
-    if _FORGE.fullmatch(name) or _CLOUD.fullmatch(name):
-        raise ValueError(f"{name} can hold credentials of a forge or a cloud, and no agent gets those")
-    return name
-
-
-def _no_forge(name: str) -> str:
-    if _FORGE.fullmatch(name):
-        raise ValueError(f"{name} can hold a token of a forge, and no agent gets those")
-    return name
-
-
-KeyVariable = Annotated[Variable, AfterValidator(_no_forge)] | None
-"""The variable with an agent's own token, or none."""
 
 Places = Many[Annotated[str, AfterValidator(place)]]
 """Hosts with ports; see `evalrunner.sandbox.egress.place`."""
@@ -101,7 +79,7 @@ class ProgramAgent(Agent):
     isolation: Literal["required", "preferred"] = "preferred"
     aliases: dict[Annotated[str, Field(min_length=1)], Many[str]] = Field(default_factory=dict)
     key_env: KeyVariable = None
-    env: Many[Annotated[Variable, AfterValidator(_harmless)]] = ()
+    env: Many[HandedVariable] = ()
     egress: Places = ()
     read_only: Many[FilePath] = ()
 
@@ -220,6 +198,9 @@ class ProgramAgent(Agent):
             stdin=self.stdin(job),
             timeout_s=self.agent_timeout,
         )
+        token = os.environ.get(self.key_env, "").strip() if self.key_env else ""
+        stdout, stderr = (_hidden(each, token.encode()) for each in (result.stdout, result.stderr))
+        result = replace(result, stdout=stdout, stderr=stderr)
         read = await asyncio.to_thread(self.read, result.stdout, result.stderr, given)
         status, error = _ended(result, read, self.agent_timeout)
         return Work(
@@ -234,9 +215,11 @@ class ProgramAgent(Agent):
                 "refused": list(out.refused) if out else [],
                 "exit": result.code,
             },
-            flags=tuple(_flags(job, given, read, out)),
+            flags=tuple(_hidden(each, token) for each in _flags(job, given, read, out)),
             transcript=_whole(result),
             elsewhere=(given.home,),
+            token=token,
+            loose=result.lost,
         )
 
     def _box(self, isolation: Isolation) -> Box:
@@ -244,10 +227,15 @@ class ProgramAgent(Agent):
 
     def _refused(self, box: Box, job: Job) -> str | None:
         """Why the program must not run there; says it where it runs though it is not isolated."""
-        origin = job.task.repository
         if box.closed:
-            if "://" not in origin and box.touches(Path(origin).expanduser()):
-                return f"the agent would see what landed: {origin} overlaps with what it is shown (read_only)"
+            origin = job.task.repository
+            for place, told in (
+                *((each, origin) for each in places(origin)),
+                (job.bench.folder, "the run folder"),
+                (job.folder, "the folder for temporary files"),
+            ):
+                if box.touches(place):
+                    return f"the agent could see what landed: read_only overlaps with {told}"
             return None
         if self.isolation == "required":
             return f"isolation is required, but {box.isolation.reason}"
@@ -256,6 +244,12 @@ class ProgramAgent(Agent):
             "and only the objects and the transcript speak for their blindness"
         )
         return None
+
+
+def _hidden(text: AnyStr, token: AnyStr) -> AnyStr:
+    """A text without the agent's own token, which an agent may show like anything else."""
+    shown = TOKEN if isinstance(text, str) else TOKEN.encode()
+    return text.replace(token, shown) if token else text
 
 
 def _given(job: Job, model_args: tuple[str, ...], box: Box) -> Given:
@@ -292,6 +286,8 @@ def _ended(
         return "error", f"the agent could not be started: {result.error}"
     if result.status == "flooded":
         return "error", f"the agent wrote too much ({result.stdout_size} bytes)"
+    if result.lost:
+        return "error", "the agent ended the process that watches over it"
     if result.status == "exit":
         last = result.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
         said = read.error or " ".join(last)

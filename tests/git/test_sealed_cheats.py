@@ -3,6 +3,8 @@
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from evalrunner.git import contamination, sealed
 from evalrunner.git.contamination import Checks
 from evalrunner.git.harvest import Harvest, harvest, place_of
 from evalrunner.git.run import GitError
+from evalrunner.git.scratch import discard
 
 
 class Sample:
@@ -210,6 +213,91 @@ def test_a_git_directory_that_was_replaced(sample, kind):
         sample.git("init", "--quiet")
     checks, _ = sample.end()
     assert checks.hits
+
+
+@pytest.mark.parametrize("name", ["modules", "worktrees", "remotes", "info", "refs/remotes"])
+def test_a_link_out_of_the_git_directory_is_found_and_not_followed(sample, name):
+    folder = sample.path / ".git" / name
+    if folder.is_dir():
+        shutil.rmtree(folder)
+    folder.symlink_to("/")
+    checks, _ = sample.end()
+    assert checks.hits == [f"the git directory has something else in the place of {name}"]
+
+
+@pytest.mark.parametrize("name", ["shallow", "config", "config.worktree"])
+def test_a_file_that_is_too_large_to_be_one_of_gits_is_not_read(sample, name):
+    with (sample.path / ".git" / name).open("ab") as file:
+        file.truncate(64 * 1024**3)
+    checks, _ = sample.end()
+    assert checks.hits == [
+        f"the check of the git directory could not run: {name} is larger than 1048576 bytes"
+    ]
+
+
+def test_a_commit_that_is_too_large_to_be_one_is_not_read(sample):
+    commit = run_git(sample.path, "cat-file", "commit", "HEAD") + "x" * (2 * 1024 * 1024)
+    (sample.folder / "commit").write_text(commit)
+    sample.git("hash-object", "-t", "commit", "-w", str(sample.folder / "commit"))
+    checks, _ = sample.end()
+    assert checks.hits == ["the check of the objects could not run: a commit is larger than 1048576 bytes"]
+
+
+@pytest.mark.parametrize(("name", "levels"), [("d", 1100), ("a-name-that-makes-paths-too-long", 160)])
+def test_folders_too_deep_to_be_looked_through_are_no_clean_sample(sample, name, levels):
+    script = (
+        f"import os; os.chdir({str(sample.path)!r})\n"
+        f"for _ in range({levels}): os.mkdir({name!r}); os.chdir({name!r})\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    checks = contamination.after(sample.vault, sample.path, sample.folder / "lens", sample.before, set())
+    assert any("the check of other stores of objects could not run" in hit for hit in checks.hits)
+    discard(sample.path)
+
+
+def test_a_folder_that_was_replaced_by_a_link_is_not_looked_through(sample):
+    home = sample.folder / "home"
+    home.symlink_to("/")
+    checks = contamination.after(
+        sample.vault, sample.path, sample.folder / "lens", sample.before, set(), [home]
+    )
+    assert checks.hits == ["the check of other stores of objects could not run: home was replaced by a link"]
+
+
+def test_a_fetch_in_a_linked_worktree(sample):
+    sample.git("worktree", "add", "--quiet", "wt", "-b", "other")
+    run_git(sample.path / "wt", "fetch", "--quiet", f"file://{sample.made.path}", "main")
+    checks, _ = sample.end()
+    assert "something was fetched (FETCH_HEAD)" in checks.hits
+
+
+@pytest.mark.parametrize("kind", ["replace", "grafts", "packed refs", "shallow is gone"])
+def test_what_makes_git_see_another_history_changes_no_check(sample, kind):
+    """Neither hides a commit that was fetched, nor makes an honest one a stray."""
+    git_dir = sample.path / ".git"
+    sample.write("more.py", "more = 1\n")
+    sample.git("add", "--all")
+    sample.git("commit", "--quiet", "-m", "More")
+    if kind == "replace":
+        sample.git(
+            "replace", "HEAD", sample.git("commit-tree", "-p", "HEAD~", "-m", "x", "HEAD^{tree}").strip()
+        )
+    elif kind == "grafts":
+        (git_dir / "info").mkdir(exist_ok=True)
+        (git_dir / "info" / "grafts").write_text(f"{sample.landed.parent}\n")
+    elif kind == "packed refs":
+        sample.git("pack-refs", "--all")
+    else:
+        (git_dir / "shallow").unlink()
+    checks, _ = sample.end()
+    assert checks.hits == []
+    sample.git("fetch", "--quiet", "--no-write-fetch-head", f"file://{sample.made.path}", "main", check=False)
+    if kind == "packed refs":
+        sample.git("update-ref", "refs/heads/x", sample.landed.sha)
+        sample.git("pack-refs", "--all", "--prune")
+    lens = sample.folder / "lens-again"
+    again = contamination.after(sample.vault, sample.path, lens, sample.before, set())
+    assert f"the squash commit {sample.landed.sha} is in the repository" in again.hits
 
 
 def test_a_second_clone_inside_the_worktree(sample):

@@ -87,7 +87,7 @@ def test_what_is_left_out_and_why(shared, capsys):
     for line in (
         "#30 is left out: its body closes no issue",
         "#31 is left out: issue #30: it is a pull request",
-        f"#32 is left out: its commit {'d' * 40} is not there",
+        f"#32 is left out: it, or its commit {'d' * 40}, is not there",
         "#33 is left out: issue #99: it is not there",
         "#34 is left out: it has no merge commit",
         "#37 is left out: its commit is not all of it, so it was not squashed",
@@ -113,6 +113,34 @@ def test_a_deleted_issue_and_a_renamed_file(origin):
         server.fails[f"/repos/{NAME}/issues/8"] = [(410, {"message": "This issue was deleted"}, {})]
         (item,) = source(server).take(ALL)
     assert item.truth == {"squash_sha": landed.sha}
+
+
+def test_a_pull_request_that_is_gone_when_it_is_asked_for_is_left_out_alone(origin, capsys):
+    landed = origin.commit("Another title", {"a.py": "x\n"})
+    origin.issue(20, plan())
+    pulls = [*pulls_of(origin), Pull(21, "Fixes #20", landed.sha, ISO, ISO)]
+    with Rest(origin, pulls) as server:
+        server.fails[f"/repos/{NAME}/pulls/21"] = [server.missing()]
+        got = source(server).take(ALL)
+    assert len(got) == 8
+    assert f"#21 is left out: it, or its commit {landed.sha}, is not there" in capsys.readouterr().err
+
+
+def test_an_issue_that_moved_to_another_repository_is_not_there(shared, capsys):
+    moved = "/repositories/9/issues/77"
+    with Rest(shared, pulls_of(shared)) as server:
+        server.fails[f"/repos/{NAME}/issues/8"] = [
+            (
+                301,
+                {"message": "Moved Permanently", "url": server.url + moved},
+                {"Location": server.url + moved},
+            )
+        ]
+        other = {"url": server.url + moved, "number": 77, "state": "open", "body": plan("l", "opus")}
+        server.fails[moved] = [(200, other, {})]
+        got = source(server).take(ALL)
+    assert "issue-8" not in {item.id for item in got}
+    assert "#18 is left out: issue #8: it is not there" in capsys.readouterr().err
 
 
 def test_the_clone_url_is_the_apis_own_unless_another_is_configured(shared):

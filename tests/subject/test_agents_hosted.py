@@ -24,7 +24,8 @@ ALIASES = {"sonnet": ["--model", "model-of-the-day"]}
 STAND_IN = """#!/usr/bin/python3
 import json, os, sys
 prompt = sys.stdin.read()
-told = {"argv": sys.argv[1:], "env": dict(os.environ), "prompt": prompt}
+env = {key: value[::-1] for key, value in os.environ.items()}
+told = {"argv": sys.argv[1:], "env": env, "prompt": prompt}
 open("told.json", "w").write(json.dumps(told))
 open("calc.py", "w").write(%r)
 sys.stdout.write(%r)
@@ -76,9 +77,11 @@ def lines(events) -> str:
 
 
 def told_of(outcome) -> dict:
+    """What a stand-in was given. It wrote values backwards, since no candidate may hold the agent's token."""
     diff = outcome.payload["candidate_diff"]
     found = next(line[1:] for line in diff.splitlines() if line.startswith('+{"argv"'))
-    return json.loads(found)
+    told = json.loads(found)
+    return {**told, "env": {key: value[::-1] for key, value in told["env"].items()}}
 
 
 @pytest.fixture
@@ -161,7 +164,8 @@ def test_mini_swe_agent(landed_issue, trial, tmp_path, monkeypatch):
 import json, os, sys
 argv = sys.argv[1:]
 task = argv[[at for at, word in enumerate(argv) if word == "--config"][1] + 1]
-told = {{"argv": argv, "env": dict(os.environ), "prompt": json.load(open(task))["run"]["task"]}}
+env = {{key: value[::-1] for key, value in os.environ.items()}}
+told = {{"argv": argv, "env": env, "prompt": json.load(open(task))["run"]["task"]}}
 open("told.json", "w").write(json.dumps(told))
 open(argv[argv.index("--output") + 1], "w").write({json.dumps(MINI)!r})
 """
@@ -306,7 +310,7 @@ def test_a_folder_that_holds_the_repository_itself_is_not_shown(landed_issue, tr
             item_of(origin, landed),
         )
         assert outcome.status == "error"
-        assert "the agent would see what landed" in str(outcome.error)
+        assert "the agent could see what landed" in str(outcome.error)
         assert outcome.payload["candidate_diff"] == ""
 
 

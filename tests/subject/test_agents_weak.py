@@ -1,7 +1,9 @@
 """Agents on a machine without bubblewrap: said aloud, recorded, or refused; the objects still speak."""
 
 import os
+import signal
 import time
+from contextlib import suppress
 
 import pytest
 from agents_kit import command, item_of
@@ -91,3 +93,31 @@ sleep {word}
     assert outcome.status == "timeout"
     assert "+half = 1" in outcome.payload["candidate_diff"]
     assert alive(word) == []
+
+
+def test_an_agent_that_ends_its_keeper_is_not_judged(landed_issue, trial, tmp_path):
+    origin, landed = landed_issue
+    word = f"34{os.getpid()}.25"
+    pids = tmp_path / "pids"
+    script = f"""
+setsid sh -c 'echo $$ > {pids}; exec sleep {word}' > /dev/null 2>&1 < /dev/null &
+while [ ! -s {pids} ]; do sleep 0.01; done
+echo $$ >> {pids}
+kill -9 $PPID
+exec sleep {word}
+"""
+    outcome = trial(command(tmp_path, script), item_of(origin, landed))
+    assert outcome.status == "contaminated"
+    assert "may still be running" in str(outcome.error)
+    assert outcome.payload["candidate_diff"] == ""
+    for pid in map(int, pids.read_text().split()):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_home_that_was_replaced_is_not_looked_through(landed_issue, trial, tmp_path):
+    origin, landed = landed_issue
+    script = 'cd / && mv "$HOME" "$HOME.away" && ln -s / "$HOME"'
+    outcome = trial(command(tmp_path, script), item_of(origin, landed))
+    assert outcome.status == "contaminated"
+    assert "home was replaced by a link" in str(outcome.error)
