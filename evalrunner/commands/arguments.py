@@ -30,6 +30,9 @@ class Arguments(argparse.ArgumentParser):
             UsageError: an unknown flag, too many or too few arguments, a value that is none of the choices.
         """
         given, unknown = self.parse_known_args(list(tokens))
+        if "overrides" in given:  # argparse takes none that follow a flag
+            given.overrides += [each for each in unknown if not each.startswith("-")]
+            unknown = [each for each in unknown if each.startswith("-")]
         if unknown:
             flags = [option for action in self._actions for option in action.option_strings]
             raise UsageError(

@@ -5,16 +5,13 @@ import platform
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hydra.types import RunMode
-
 from evalrunner.commands.arguments import Arguments
 from evalrunner.commands.calling import announce, answers, llms
+from evalrunner.commands.composed import composed
 from evalrunner.commands.output import say
-from evalrunner.config.app import App
 from evalrunner.config.tree import RunConfig, load
 from evalrunner.errors import EXIT_CRASH, EXIT_OK, EvalrunnerError, MissingKeyError, Problem
 from evalrunner.git.run import git
@@ -41,28 +38,37 @@ def main(tokens: Sequence[str]) -> int:
     """
     arguments = Arguments("doctor")
     arguments.add_argument("--call", action="store_true", help="ask each model one small question, for money")
+    arguments.add_argument("--config-dir", metavar="DIR", help="also the options of this folder, as of run")
     arguments.add_argument("overrides", nargs="*", help="such as panel=frontier or store.path=FILE")
     given = arguments.read(tokens)
-    with App("validate") as app:
-        config = load(app.compose_config("validate", given.overrides, RunMode.RUN), RunConfig)
-    for line in (*_versions(), _git(), _isolation()):
+    config = load(composed("validate", given.overrides, given.config_dir), RunConfig)
+    for line in looked(config):
         _show(*line)
-    missing: list[Problem] = []
+    return _called(config) if given.call else EXIT_OK
+
+
+def looked(config: RunConfig) -> Iterator[tuple[str, str]]:
+    """What is needed -> whether it is there, line by line. Calls nothing, and changes nothing.
+
+    Raises:
+        EvalrunnerError: the store is broken; after a line that says so.
+    """
+    yield from _versions()
+    yield _git()
+    yield _isolation()
     for speaker in (*config.subject.models(), *config.panel.models):
-        problems = speaker.check_ready(os.environ)
-        missing += problems
-        told = "; ".join(each.what for each in problems) or _ready(speaker)
-        _show("model", f"{speaker.id}: {told}")
+        told = "; ".join(each.what for each in speaker.check_ready(os.environ)) or _ready(speaker)
+        yield "model", f"{speaker.id}: {told}"
     try:
-        for line in _store(config.store):
-            _show(*line)
+        yield from _store(config.store)
     except EvalrunnerError:
-        _show("store", "is broken")
+        yield "store", "is broken"
         raise
-    return _called(config, missing) if given.call else EXIT_OK
 
 
-def _called(config: RunConfig, missing: Sequence[Problem]) -> int:
+def _called(config: RunConfig) -> int:
+    speakers = (*config.subject.models(), *config.panel.models)
+    missing: list[Problem] = [each for speaker in speakers for each in speaker.check_ready(os.environ)]
     if missing:
         raise MissingKeyError(missing)
     models = llms(config)
@@ -127,7 +133,8 @@ def _store(store: object) -> Iterator[tuple[str, str]]:
             row = connection.execute("select count(*) from attempts").fetchone() if current else None
     except database.BusyError as busy:
         yield "store", f"{path} is in use{waiting}"
-        yield "lock", f"{busy}{_holder(database.beside(path, '.lock'))}"
+        holder = database.holder(path)
+        yield "lock", f"{busy}{f': {holder}' if holder else ''}"
         return
     if row is None:
         counted = "is of an older layout; the next run brings it up to date"
@@ -135,14 +142,3 @@ def _store(store: object) -> Iterator[tuple[str, str]]:
         counted = f"{row[0]} attempt{'' if row[0] == 1 else 's'}"
     yield "store", f"{path}: {counted}{waiting}"
     yield "lock", "nobody holds it"
-
-
-def _holder(lock: Path) -> str:
-    """Which process holds a lock file, where the system tells."""
-    with suppress(OSError, ValueError, IndexError):
-        inode = str(lock.stat().st_ino)
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            parts = line.split()
-            if parts[5].rpartition(":")[2] == inode and parts[1] != "->":
-                return f": process {parts[4]} holds it"
-    return ""

@@ -42,12 +42,22 @@ def loads(data: bytes | str, place: str) -> tuple[Receipt, list[str]]:
     Raises:
         InputError: not UTF-8, not strict JSON (with line and column), a key written twice, or no receipt.
     """
+    receipt = parse(json_of(data, place), place)
+    return receipt, [f"{place}: {doubt}" for doubt in doubts(receipt)]
+
+
+def json_of(data: bytes | str, place: str) -> Any:
+    """The value of a JSON text, its fractional numbers as written. `place` names it in messages.
+
+    Raises:
+        InputError: not UTF-8, not strict JSON (with line and column), or a key written twice.
+    """
     try:
         text = data.decode("utf-8-sig") if isinstance(data, bytes) else data
     except UnicodeDecodeError as error:
         raise InputError(Problem(place, f"is not UTF-8 (byte {error.start})")) from None
     try:
-        value = json.loads(
+        return json.loads(
             text,
             parse_float=Decimal,
             parse_int=_integer,
@@ -62,8 +72,6 @@ def loads(data: bytes | str, place: str) -> tuple[Receipt, list[str]]:
         raise InputError(Problem(place, f"is not strict JSON: {error}")) from None
     except RecursionError:
         raise InputError(Problem(place, "is nested too deeply")) from None
-    receipt = parse(value, place)
-    return receipt, [f"{place}: {doubt}" for doubt in doubts(receipt)]
 
 
 def _integer(text: str) -> int | Decimal:
@@ -80,6 +88,15 @@ def read_receipt(path: Path) -> tuple[Receipt, list[str]]:
     Raises:
         InputError: there is no such file, it cannot be read or is too large, or it holds no receipt.
     """
+    return loads(bytes_of(path), str(path))
+
+
+def bytes_of(path: Path) -> bytes:
+    """The bytes of a file that should hold a receipt.
+
+    Raises:
+        InputError: there is no such file, it cannot be read, or it is too large.
+    """
     place = str(path)
     try:
         with path.open("rb") as file:
@@ -93,7 +110,7 @@ def read_receipt(path: Path) -> tuple[Receipt, list[str]]:
         raise InputError(Problem(place, f"cannot be read: {reason}")) from None
     if len(data) > MOST_BYTES:
         raise InputError(Problem(place, "is too large for a receipt", allowed=f"at most {MOST_BYTES} bytes"))
-    return loads(data, place)
+    return data
 
 
 def write_atomic(path: Path, text: str) -> None:

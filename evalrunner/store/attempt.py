@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 
+from evalrunner.errors import InputError, Problem
 from evalrunner.records import Judgement, Record
 
 
@@ -81,3 +82,44 @@ def score_rows(judgements: Iterable[Judgement]) -> tuple[tuple[ScoreRow, ...], t
             for dimension, value in each.values.items()
         )
     return tuple(rows), tuple(Chunk(number, items) for number, items in sorted(chunks.items()))
+
+
+def attempt_of(receipt: dict[str, Any], place: str) -> Attempt:
+    """The attempt that a receipt proves. Its scores are those of the receipt's `judgements`.
+
+    Args:
+        receipt: its JSON object, fractional numbers as written.
+        place: its file, for messages.
+
+    Raises:
+        InputError: it is no receipt, has no run id, or scores that no attempt can have.
+    """
+    from evalrunner.receipt.files import TAKES_QUALITY
+    from evalrunner.receipt.schema import parse
+
+    parsed = parse(receipt, place)
+    if parsed.run_id is None:
+        what = "is missing: only a run that has one can be told from others"
+        raise InputError(Problem(f"{place}: run_id", what))
+    rows, chunks = score_rows(
+        Judgement(
+            item_ids=tuple(row.item_ids), seat=row.model, cycle=row.cycle, chunk=row.chunk, values=row.values
+        )
+        for row in parsed.judgements or ()
+        if row.status == "scored"
+    )
+    if parsed.subject is None:
+        identity = parsed.eval in {None, TAKES_QUALITY}
+    else:
+        identity = parsed.subject.get("subject") == "identity"
+    try:
+        return Attempt(run_id=parsed.run_id, identity=identity, receipt=receipt, scores=rows, chunks=chunks)
+    except ValidationError as error:
+        raise InputError(
+            [
+                Problem(
+                    f"{place}: {'.'.join(map(str, each['loc']))}", each["msg"].removeprefix("Value error, ")
+                )
+                for each in error.errors()
+            ]
+        ) from None

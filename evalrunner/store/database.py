@@ -20,12 +20,24 @@ if TYPE_CHECKING:
 _RETRY_S = 0.1
 _STRANGER_S = 2.0
 """How long to wait at most for a program that does not know our lock: it is done at once, or stays."""
-_BLOCK_BYTES = 16384
+BLOCK_BYTES = 16384
 """DuckDB's smallest: a store is mostly small tables, and a young one takes 0.2 MB instead of 2.6."""
 
 
 class BusyError(Exception):
     """The store is in use for longer than one may wait; says by whom."""
+
+
+def holder(path: Path) -> str | None:
+    """Which process holds the lock of a database, in words, where the system tells; None when nobody does."""
+    lock = beside(path, ".lock")
+    with suppress(OSError, ValueError, IndexError):
+        inode = str(lock.stat().st_ino)
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            parts = line.split()
+            if parts[5].rpartition(":")[2] == inode and parts[1] != "->":
+                return f"process {parts[4]} holds it"
+    return None
 
 
 def beside(path: Path, ending: str) -> Path:
@@ -142,14 +154,22 @@ def _create(path: Path) -> None:
     import duckdb
 
     draft = beside(path, ".new")
+    cleared(draft)
+    try:
+        connection = _quiet(duckdb.connect(str(draft.absolute()), config={"default_block_size": BLOCK_BYTES}))
+        try:
+            migrate(connection, path)
+            connection.execute("checkpoint")
+        finally:
+            connection.close()
+        with suppress(FileNotFoundError):  # the log of a database that was deleted would not fit this one
+            beside(path, ".wal").rename(beside(path, ".wal.orphan"))
+        draft.replace(path)
+    finally:
+        cleared(draft)
+
+
+def cleared(draft: Path) -> None:
+    """Removes a database that is not in its place yet, with its log."""
     for left in (draft, beside(draft, ".wal")):
         left.unlink(missing_ok=True)
-    connection = _quiet(duckdb.connect(str(draft.absolute()), config={"default_block_size": _BLOCK_BYTES}))
-    try:
-        migrate(connection, path)
-        connection.execute("checkpoint")
-    finally:
-        connection.close()
-    with suppress(FileNotFoundError):  # the log of a database that was deleted would not fit this one
-        beside(path, ".wal").rename(beside(path, ".wal.orphan"))
-    draft.replace(path)

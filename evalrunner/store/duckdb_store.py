@@ -6,13 +6,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from evalrunner.component import Component, FilePath
-from evalrunner.errors import InputError, Problem, ReceiptNotKeptError, StoreError
-from evalrunner.store import copies, database, pending, tables
+from evalrunner.errors import Problem, StoreError
+from evalrunner.store import database, pending, tables
 from evalrunner.store.attempt import Attempt
 from evalrunner.store.base import Note, Put
+from evalrunner.store.intake import Intake, counted
 from evalrunner.store.migrations import is_current
 from evalrunner.store.reader import Reader
 
@@ -33,6 +34,8 @@ class DuckdbStore(Component):
     path: FilePath = Path("outputs/evalrunner.duckdb")
     receipts_dir: FilePath = Path("outputs/receipts")
     lock_timeout_s: float = Field(default=30.0, ge=0, le=86400)
+    _staged: dict[str, tuple[Attempt, tables.Row]] = PrivateAttr(default_factory=dict)
+    """What `stage` wrote down and `put` did not see yet, by run id, with its columns."""
 
     def stage(self, attempt: Attempt) -> None:
         """Writes an attempt to `<path>.pending/`, from where the next command takes it in.
@@ -41,42 +44,76 @@ class DuckdbStore(Component):
             InputError: its receipt is none; nothing was kept.
             ReceiptNotKeptError: it could not be written.
         """
-        tables.columns(attempt)
+        row = tables.columns(attempt)
         pending.write(self.path, attempt)
+        self._staged[attempt.run_id] = attempt, row
 
     def put(self, attempt: Attempt) -> Put:
         """Keeps an attempt, once, and takes in whatever else was waiting.
 
-        It is written to `<path>.pending/` first, then put into the database, then removed from there.
+        It is written to `<path>.pending/` first, unless it was staged, then put into the database, then
+        removed from there.
 
         Raises:
             InputError: its receipt is none; nothing was kept.
             ReceiptNotKeptError: it could not be written to `<path>.pending/`.
             StoreError: the database cannot take it in; it waits in `<path>.pending/` until that is mended.
         """
-        row = tables.columns(attempt)
-        file = pending.write(self.path, attempt)
+        staged, row = self._staged.pop(attempt.run_id, (None, {}))
+        if staged is not attempt:
+            row = tables.columns(attempt)
+        file = pending.file_of(self.path, attempt)
+        if staged is not attempt or not file.exists():
+            pending.write(self.path, attempt)
         warnings: list[str] = []
-        deadline = time.monotonic() + self.lock_timeout_s
+        new: bool | None = None
         try:
-            with database.told(self.path), database.locked(self.path, self.lock_timeout_s):
-                if not self.path.exists():
-                    warnings += self._lost()
-                with database.writing(self.path, max(0.0, deadline - time.monotonic())) as connection:
-                    self._take_in(connection, warnings.append, attempt.run_id)
-                    kept = tables.holds(connection, row)
+            with self.writing(warnings.append) as intake:
+                intake.waiting(but=file)
+                new = intake.from_pending(file, attempt, row)
         except database.BusyError as busy:
+            self._waits(file, attempt)
             return Put(
                 "pending",
                 (*warnings, f"{busy}; the attempt waits in {file}, and the next command takes it in"),
             )
         except StoreError as error:
+            if new is not None:  # it is in, and the database then could not be closed
+                raise
+            self._waits(file, attempt)
             waits = Problem(str(file), "the attempt waits here, and is taken in once the store is mended")
-            raise StoreError([*error.problems, *([waits] if file.exists() else [])]) from error
-        if not kept:
+            raise StoreError([*error.problems, waits]) from error
+        if new is None:
             refused = Problem(str(self.path), f"did not take in run {attempt.run_id}")
             raise StoreError([refused, *(Problem("", line) for line in warnings)])
         return Put("stored", tuple(warnings))
+
+    def _waits(self, file: Path, attempt: Attempt) -> None:
+        """Makes sure that the attempt waits: another process may have moved its file."""
+        if not file.exists():
+            pending.write(self.path, attempt)
+
+    @contextmanager
+    def writing(self, note: Note) -> Iterator[Intake]:
+        """Opens the database to write, under the lock; it is made where there is none.
+
+        Args:
+            note: is told what is lost, taken in, or set aside.
+
+        Raises:
+            BusyError: others use it for longer than `lock_timeout_s`.
+            StoreError: it cannot be written.
+        """
+        deadline = time.monotonic() + self.lock_timeout_s
+        with database.told(self.path), database.locked(self.path, self.lock_timeout_s):
+            if not self.path.exists():
+                self._tell_lost(note)
+            with database.writing(self.path, max(0.0, deadline - time.monotonic())) as connection:
+                yield self.intake(connection, note)
+
+    def intake(self, connection: "DuckDBPyConnection", note: Note) -> Intake:
+        """What takes attempts into this database, open for writing under the lock."""
+        return Intake(self.path, self.receipts_dir, connection, note)
 
     @contextmanager
     def reading(self, note: Note) -> Iterator[Reader]:
@@ -117,14 +154,13 @@ class DuckdbStore(Component):
             pass
         return stack.enter_context(database.reading(self.path, left))
 
-    def _lost(self) -> list[str]:
+    def _tell_lost(self, note: Note) -> None:
         copied = len(list(self.receipts_dir.glob("*.json")))
-        if not copied:
-            return []
-        return [
-            f"{self.path} is not there, and a new store is begun; "
-            f"the receipts of earlier runs ({copied}) lie in {self.receipts_dir}, where replay reads them"
-        ]
+        if copied:
+            note(
+                f"{self.path} is not there, and a new store is begun; "
+                f"the receipts of earlier runs ({copied}) lie in {self.receipts_dir}, where replay reads them"
+            )
 
     def _settle(self, note: Note) -> None:
         """Takes in what waits, without waiting for anybody; says so where that fails."""
@@ -132,50 +168,8 @@ class DuckdbStore(Component):
             return
         try:
             with database.told(self.path), database.writing(self.path, 0) as connection:
-                self._take_in(connection, note)
+                self.intake(connection, note).waiting()
         except (database.BusyError, StoreError) as reason:
-            left = _counted(len(pending.waiting(self.path)))
+            left = counted(len(pending.waiting(self.path)))
             why = str(reason).replace("\n", "; ")
             note(f"{left} in {pending.folder(self.path)} could not be taken in, and are not shown: {why}")
-
-    def _take_in(self, connection: "DuckDBPyConnection", note: Note, own: str | None = None) -> None:
-        """Puts every attempt that waits into the database. One that is none never blocks the others."""
-        import duckdb
-
-        taken = 0
-        for file in pending.waiting(self.path):
-            try:
-                attempt = pending.read(file)
-                row = tables.insert(connection, attempt)
-            except (pending.NoAttemptError, InputError, tables.TakenError, duckdb.DataError) as reason:
-                self._refuse(file, str(reason), note)
-                continue
-            except (pending.NewerError, OSError) as reason:
-                note(f"{file} is left where it is: {reason}")
-                continue
-            self._copy(connection, row, note)
-            taken += attempt.run_id != own
-            try:
-                file.unlink(missing_ok=True)
-            except OSError as error:
-                note(f"{file} is in the store, but cannot be removed: {error.strerror}")
-        if taken:
-            note(f"took in {_counted(taken)} that waited in {pending.folder(self.path)}")
-
-    def _refuse(self, file: Path, reason: str, note: Note) -> None:
-        try:
-            note(
-                f"{file} is no attempt that the store can take in ({reason}); moved to {pending.refuse(file)}"
-            )
-        except OSError as error:
-            note(f"{file} is no attempt that the store can take in ({reason}), and cannot be moved: {error}")
-
-    def _copy(self, connection: "DuckDBPyConnection", row: tables.Row, note: Note) -> None:
-        try:
-            copies.keep(self.receipts_dir, row, tables.row_of_key(connection, row))
-        except (OSError, ReceiptNotKeptError, ValueError) as error:
-            note(f"the store holds the receipt, but its copy was not written: {error}")
-
-
-def _counted(attempts: int) -> str:
-    return "1 attempt" if attempts == 1 else f"{attempts} attempts"

@@ -18,9 +18,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ATTEMPTS = "select * from attempts order by ts, id"
-RECEIPTS = "select r.id, a.* exclude (id) from receipts r join attempts a using (run_id) order by a.ts, r.id"
-SCORES = "select * from scores order by run_id, cycle, chunk, item, model, dimension"
+TABLES = {
+    "attempts": "select * from attempts order by ts, id",
+    "receipts": (
+        "select r.id, a.* exclude (id) from receipts r join attempts a using (run_id) order by a.ts, r.id"
+    ),
+    "scores": "select * from scores order by run_id, cycle, chunk, item, model, dimension",
+    "chunks": "select * from chunks order by run_id, chunk",
+    "trend": "select * from trend order by ts desc, id desc",
+}
+"""What `store export` and data frames read, by the name of the table."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +44,25 @@ class Table:
 
     def rows(self) -> list[dict[str, Any]]:
         """A dictionary a row; no rows where there is no store yet."""
-        return self._read(lambda rows: [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()])
+        return self.read(lambda rows: [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()])
 
     def df(self) -> Any:
         """A pandas DataFrame."""
         _needs("df", "pandas")
-        return self._read(lambda rows: rows.df())
+        return self.read(lambda rows: rows.df())
 
     def pl(self) -> Any:
         """A polars DataFrame."""
         _needs("pl", "polars", "pyarrow")
-        return self._read(lambda rows: rows.pl())
+        return self.read(lambda rows: rows.pl())
 
     def arrow(self) -> Any:
         """A pyarrow Table."""
         _needs("arrow", "pyarrow")
-        return self._read(lambda rows: rows.to_arrow_table())
+        return self.read(lambda rows: rows.to_arrow_table())
 
-    def _read(self, read: "Callable[[DuckDBPyRelation], T]") -> T:
+    def read(self, read: "Callable[[DuckDBPyRelation], T]") -> T:
+        """What `read` makes of the rows, while the store is open."""
         import duckdb
 
         with self.store.reading(self.note) as reader:
@@ -75,15 +83,27 @@ class Tables:
 
     def attempts(self) -> Table:
         """Every attempt, the oldest first, with its whole receipt in `receipt_json`."""
-        return Table(ATTEMPTS, self.store, self.note)
+        return self.named("attempts")
 
     def receipts(self) -> Table:
         """The attempt that stands for each receipt, with the columns of attempts; `id` is the receipt's."""
-        return Table(RECEIPTS, self.store, self.note)
+        return self.named("receipts")
 
     def scores(self) -> Table:
         """Every score that a seat gave: one row an item or chunk, dimension, model and cycle."""
-        return Table(SCORES, self.store, self.note)
+        return self.named("scores")
+
+    def chunks(self) -> Table:
+        """Which items each chunk of several items held."""
+        return self.named("chunks")
+
+    def trend(self) -> Table:
+        """What `evalrunner trend` shows, the newest first."""
+        return self.named("trend")
+
+    def named(self, name: str) -> Table:
+        """The table of this name, one of `TABLES`."""
+        return Table(TABLES[name], self.store, self.note)
 
 
 def _needs(method: str, *libraries: str) -> None:

@@ -100,6 +100,11 @@ def is_current(connection: "DuckDBPyConnection", path: Path) -> bool:
     return not _missing(connection, path)
 
 
+def applied(connection: "DuckDBPyConnection") -> list[str]:
+    """The steps that made the tables of a store, in order."""
+    return [name for (name,) in connection.execute(f"select name from {_LEDGER} order by name").fetchall()]
+
+
 def migrate(connection: "DuckDBPyConnection", path: Path) -> None:
     """Carries out the steps that are missing, each in its own transaction.
 
@@ -129,19 +134,22 @@ def migrate(connection: "DuckDBPyConnection", path: Path) -> None:
 
 
 def _missing(connection: "DuckDBPyConnection", path: Path) -> list[tuple[str, str]]:
-    tables = [name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]
-    if _LEDGER not in tables:
-        if tables:
+    import duckdb
+
+    try:
+        done = set(applied(connection))
+    except duckdb.CatalogException:  # asked only then: a list of all tables costs more than opening the file
+        names = [name for (name,) in connection.execute("select table_name from duckdb_tables()").fetchall()]
+        if names:
             raise StoreError(
                 Problem(
                     str(path),
                     "holds the tables of another program, and is no store of evalrunner",
-                    ", ".join(sorted(tables)[:5]),
+                    ", ".join(sorted(names)[:5]),
                     "a store of evalrunner, or a file that does not exist yet",
                 )
-            )
+            ) from None
         return list(MIGRATIONS)
-    done = {name for (name,) in connection.execute(f"select name from {_LEDGER}").fetchall()}
     newer = sorted(done - {name for name, _ in MIGRATIONS})
     if newer:
         raise StoreError(

@@ -34,6 +34,11 @@ def folder(path: Path) -> Path:
     return beside(path, ".pending")
 
 
+def file_of(path: Path, attempt: Attempt) -> Path:
+    """The file in which an attempt waits for the database at `path`."""
+    return folder(path) / f"{attempt.run_id}.json"
+
+
 def write(path: Path, attempt: Attempt) -> Path:
     """Writes an attempt down, and returns its file.
 
@@ -44,7 +49,7 @@ def write(path: Path, attempt: Attempt) -> Path:
     from evalrunner.receipt.files import write_atomic
     from evalrunner.receipt.jsontext import readable_json
 
-    file = folder(path) / f"{attempt.run_id}.json"
+    file = file_of(path, attempt)
     content = {
         "format": FORMAT,
         "run_id": attempt.run_id,
@@ -58,21 +63,23 @@ def write(path: Path, attempt: Attempt) -> Path:
 
 
 def waiting(path: Path) -> list[Path]:
-    """The files that wait, by name; what killed writers left half-written is cleared away.
+    """The files that wait, by name.
 
     Raises:
         OSError: the folder cannot be read.
     """
-    found: list[Path] = []
-    with suppress(FileNotFoundError):
-        for file in folder(path).iterdir():
-            if file.suffix == ".json":
-                found.append(file)
-            elif file.suffix == ".tmp":
-                with suppress(OSError):
-                    if time.time() - file.stat().st_mtime > _STALE_S:
-                        file.unlink()
-    return sorted(found)
+    try:
+        return sorted(file for file in folder(path).iterdir() if file.suffix == ".json")
+    except FileNotFoundError:
+        return []
+
+
+def tidy(path: Path) -> None:
+    """Clears away what killed writers left half-written."""
+    with suppress(OSError):
+        for file in folder(path).glob(".*.tmp"):
+            if time.time() - file.stat().st_mtime > _STALE_S:
+                file.unlink()
 
 
 def read(file: Path) -> Attempt:
@@ -84,7 +91,6 @@ def read(file: Path) -> Attempt:
         OSError: it cannot be read.
     """
     from evalrunner.receipt.jsontext import no_twice
-    from evalrunner.receipt.schema import SCHEMA_VERSION
 
     if not file.is_file():
         raise NoAttemptError("it is no file")
@@ -97,6 +103,17 @@ def read(file: Path) -> Attempt:
         )
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
         raise NoAttemptError(f"not JSON, or cut off: {error}") from None
+    return attempt_in(content)
+
+
+def attempt_in(content: object) -> Attempt:
+    """The attempt that the JSON of a file says.
+
+    Raises:
+        NoAttemptError, NewerError: as `read`.
+    """
+    from evalrunner.receipt.schema import SCHEMA_VERSION
+
     if not isinstance(content, dict):
         raise NoAttemptError("it is no JSON object")
     version = content.get("format")

@@ -79,23 +79,24 @@ def _float(value: Decimal | None) -> float | None:
     return None if value is None else float(value)
 
 
-def insert(connection: "DuckDBPyConnection", attempt: Attempt) -> Row:
-    """Puts an attempt in, or does nothing where it is in already. Returns its columns.
+def insert(connection: "DuckDBPyConnection", attempt: Attempt, row: Row) -> bool:
+    """Puts an attempt in, or does nothing where it is in already. Returns whether it is new.
+
+    Args:
+        row: its columns.
 
     Raises:
-        InputError: the receipt is none.
         TakenError: the run id is taken by another receipt.
     """
     import duckdb
 
-    row = columns(attempt)
     known = connection.execute(
         "select receipt_json from attempts where run_id = ?", [attempt.run_id]
     ).fetchone()
     if known is not None:
         if known[0] != row["receipt_json"]:
             raise TakenError(f"run {attempt.run_id} is in the store with another receipt")
-        return row
+        return False
     connection.begin()
     try:
         whole = {"id": _receipt_row(connection, row), **row}
@@ -109,7 +110,7 @@ def insert(connection: "DuckDBPyConnection", attempt: Attempt) -> Row:
         with suppress(duckdb.Error):
             connection.rollback()
         raise
-    return row
+    return True
 
 
 def _receipt_row(connection: "DuckDBPyConnection", row: Row) -> int:
@@ -167,14 +168,6 @@ def _bulk(connection: "DuckDBPyConnection", attempt: Attempt) -> None:
                 [list(each.items) for each in attempt.chunks],
             ],
         )
-
-
-def holds(connection: "DuckDBPyConnection", row: Row) -> bool:
-    """Whether the attempt is in, with this receipt."""
-    found = connection.execute(
-        "select receipt_json from attempts where run_id = ?", [row["run_id"]]
-    ).fetchone()
-    return found is not None and found[0] == row["receipt_json"]
 
 
 def row_of_key(connection: "DuckDBPyConnection", row: Row) -> str:

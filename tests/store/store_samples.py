@@ -1,10 +1,14 @@
 """Receipts and attempts for the tests of the store."""
 
+import atexit
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +121,24 @@ def put(store: DuckdbStore, run_id: str, content: dict[str, Any] | None = None, 
     done = store.put(attempt(run_id, content, **more))
     assert done == Put("stored")
     return done
+
+
+@cache
+def _filled() -> Path:
+    """A folder with a store of two receipts and three attempts; nobody changes it."""
+    folder = Path(tempfile.mkdtemp(prefix="store-samples-"))
+    atexit.register(shutil.rmtree, folder)
+    store = store_in(folder)
+    put(store, "r1")
+    put(store, "r2", receipt(ts="2026-03-02T12:00:00.000Z"))
+    put(store, "r3", receipt(corpus=corpus("33333333")))
+    return folder
+
+
+def filled(folder: Path) -> DuckdbStore:
+    """A store of one's own with two receipts and three attempts."""
+    shutil.copytree(_filled(), folder, dirs_exist_ok=True)
+    return store_in(folder)
 
 
 def never(line: str) -> None:

@@ -3,6 +3,9 @@
 store_worker.py put FOLDER PREFIX COUNT    puts COUNT attempts, and prints each run id once it is kept
 store_worker.py die FOLDER POINT           puts attempt `r1`, and is killed at POINT
 store_worker.py full FOLDER BYTES          puts attempt `r1` where no file may grow beyond BYTES
+store_worker.py full-export FOLDER BYTES   exports attempts to `rows.csv` likewise
+store_worker.py full-vacuum FOLDER BYTES   rewrites the database likewise
+store_worker.py vacuum FOLDER POINT        rewrites the database, and is killed at POINT
 store_worker.py hold FILE                  holds a file lock until stdin ends
 store_worker.py open FILE ro|rw            holds a DuckDB file open until stdin ends, as a notebook would
 """
@@ -17,7 +20,9 @@ from typing import Any
 from store_samples import attempt, corpus, receipt, store_in
 
 from evalrunner.errors import EvalrunnerError
-from evalrunner.store import copies, database, tables
+from evalrunner.store import copies, database, tables, vacuum
+from evalrunner.store.export import export
+from evalrunner.store.frames import Tables
 
 
 def killed_before(
@@ -69,6 +74,12 @@ POINTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "at the end": (Path, "unlink", killed_after(Path.unlink, waits)),
 }
 
+VACUUM_POINTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
+    "after the copy": (vacuum, "_copied", killed_after(vacuum._copied)),
+    "before it is in place": (Path, "replace", killed_before(Path.replace, to_database)),
+    "once it is in place": (Path, "replace", killed_after(Path.replace, to_database)),
+}
+
 
 def main(command: str, place: str, *rest: str) -> None:
     folder = Path(place)
@@ -85,13 +96,25 @@ def main(command: str, place: str, *rest: str) -> None:
             setattr(owner, name, dying)
             store_in(folder).put(attempt("r1"))
             raise AssertionError("not killed")
-        case "full":
+        case "vacuum":
+            owner, name, dying = VACUUM_POINTS[rest[0]]
+            setattr(owner, name, dying)
+            vacuum.vacuum(store_in(folder), print)
+            raise AssertionError("not killed")
+        case "full" | "full-export" | "full-vacuum":
             import resource
 
+            sys.dont_write_bytecode = True  # half a module would stay behind
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (int(rest[0]), int(rest[0])))
+            store = store_in(folder)
             try:
-                print(store_in(folder).put(attempt("r1")))
+                if command == "full":
+                    print(store.put(attempt("r1")))
+                elif command == "full-vacuum":
+                    print(vacuum.vacuum(store, print))
+                else:
+                    print(export(Tables(store, print).attempts(), folder / "rows.csv", "csv"))
             except EvalrunnerError as error:
                 print(f"{type(error).__name__}\n{error}")
         case "hold":

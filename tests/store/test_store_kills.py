@@ -1,6 +1,8 @@
 """Many processes, and processes that are killed: no kept attempt is lost, and none is there twice."""
 
-from contextlib import ExitStack
+import json
+import subprocess
+import sys
 from pathlib import Path
 from signal import SIGKILL
 
@@ -33,28 +35,15 @@ def test_killed_at(tmp_path: Path, point: str) -> None:
     assert (tmp_path / "receipts" / COPY).read_text() == dumps(receipt())
 
 
-def test_processes_share_a_store_and_one_of_them_is_killed(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        victim = stack.enter_context(worker("put", tmp_path, "v", 100))
-        others = [stack.enter_context(worker("put", tmp_path, name, 6)) for name in "abc"]
-        assert victim.stdout is not None
-        kept = {victim.stdout.readline().split()[0] for _ in range(3)}
-        victim.kill()
-        kept |= {line.split()[0] for line in victim.stdout}
-        for process in others:
-            assert process.stdout is not None
-            lines = process.stdout.read().splitlines()
-            assert len(lines) == 6
-            kept |= {line.split()[0] for line in lines}
-            assert process.wait() == 0
-    store = store_in(tmp_path)
-    with store.reading(lambda _: None) as reader:
-        stored = [row.run_id for row in reader.trend(attempts=True)]
-    assert kept <= set(stored)
-    assert len(stored) == len(set(stored))
-    assert len(stored) - len(kept) <= 1
-    assert query(store, "select count(*) = 2 * count(distinct run_id) from scores") == [(True,)]
-    # The processes judged the same corpora: attempts n of each share one receipt.
-    assert query(store, "select count(*) = count(distinct corpus_sha8) from receipts") == [(True,)]
-    assert query(store, "select count(distinct id) = count(*) from attempts") == [(True,)]
-    assert waiting(store) == []
+def test_under_fire(tmp_path: Path) -> None:
+    """Writers, readers and a vacuum at once, and some are killed; bench/store_under_fire.py does more."""
+    program = Path(__file__).parent.parent.parent / "bench" / "store_under_fire.py"
+    words = ["--processes", "4", "--runs", "6", "--kills", "5", "--json"]
+    done = subprocess.run(
+        [sys.executable, str(program), *words], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["acknowledged"] >= 24 - found["writers killed"]
+    assert found["acknowledged"] <= found["stored"] <= 24

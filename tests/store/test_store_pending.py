@@ -22,6 +22,7 @@ from evalrunner.errors import StoreError
 from evalrunner.store import pending
 from evalrunner.store.base import Put
 from evalrunner.store.duckdb_store import DuckdbStore
+from evalrunner.store.reader import TrendRow
 
 
 def left_waiting(store: DuckdbStore, *run_ids: str) -> None:
@@ -131,6 +132,57 @@ def test_a_connection_of_this_program_is_no_crash(tmp_path: Path) -> None:
     finally:
         connection.close()
     assert store.put(attempt("r3")).kept == "stored"
+
+
+def test_what_was_staged_is_neither_written_nor_read_again(tmp_path: Path) -> None:
+    store, one = store_in(tmp_path), attempt("r1")
+    store.stage(one)
+    (file,) = (tmp_path / "evalrunner.duckdb.pending").iterdir()
+    file.write_text("torn: whoever reads it again cannot use it")
+    assert store.put(one) == Put("stored")
+    assert query(store, "select run_id from attempts") == [("r1",)]
+    assert waiting(store) == []
+    direct = store_in(tmp_path / "direct")
+    left_waiting(direct, "r1")
+    with direct.reading(lambda _: None):
+        pass
+    assert query(store, "from scores order by all") == query(direct, "from scores order by all")
+
+
+def test_what_was_staged_and_cannot_get_in_waits_as_it_was_written(tmp_path: Path) -> None:
+    store, one = store_in(tmp_path, lock_timeout_s=0.1), attempt("r1")
+    store.stage(one)
+    file = tmp_path / "evalrunner.duckdb.pending" / "r1.json"
+    written = file.stat().st_ino
+    with holding("hold", f"{store.path}.lock"):
+        assert store.put(one).kept == "pending"
+        assert file.stat().st_ino == written
+        file.unlink()
+        assert store.put(one).kept == "pending"
+        assert file.exists()
+    assert [row.run_id for row in trend_of(store)] == ["r1"]
+
+
+def test_what_was_staged_and_taken_in_by_another_is_in_once(tmp_path: Path) -> None:
+    store, one = store_in(tmp_path), attempt("r1")
+    store.stage(one)
+    assert [row.run_id for row in trend_of(store_in(tmp_path))] == ["r1"]
+    assert store.put(one) == Put("stored")
+    assert query(store, "select count(*) from scores") == [(2,)]
+    assert waiting(store) == []
+
+
+def test_another_attempt_of_the_same_id_is_not_taken_for_the_one_staged(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    store.stage(attempt("r1", receipt(verdict="fail")))
+    assert store.put(attempt("r1")) == Put("stored")
+    assert query(store, "select verdict from attempts") == [("pass",)]
+
+
+def trend_of(store: DuckdbStore) -> list[TrendRow]:
+    """The trend, whatever is taken in on the way."""
+    with store.reading(lambda _: None) as reader:
+        return reader.trend()
 
 
 NO_ATTEMPTS = [
