@@ -11,6 +11,7 @@ last reply, CPU a call, and peak memory. Then come the ratios. The ideal span is
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -222,7 +223,8 @@ def take(number: int) -> dict[str, object]:
 
 
 def measured(folder: Path, command: Sequence[str], base: str, calls: int) -> Measured:
-    """Runs one process, and asks the server what it saw of it."""
+    """Runs one process, with an empty store, and asks the server what it saw of it."""
+    shutil.rmtree(folder / "outputs", ignore_errors=True)
     log(base)
     start = time.monotonic()
     with (folder / "stderr").open("wb") as errors:

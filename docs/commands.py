@@ -10,7 +10,10 @@ from evalrunner.config.flags import FLAGS
 from evalrunner.config.table import COMMANDS, VARIABLES
 
 PAGE = Path(__file__).with_suffix(".md")
-ACTIONS = {"baseline": ("save", "list", "show", "diff", "bless")}
+ACTIONS = {
+    "baseline": ("save", "list", "show", "diff", "bless"),
+    "store": ("check", "import", "vacuum", "export"),
+}
 
 _HEAD = """\
 # Commands

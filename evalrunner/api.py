@@ -15,58 +15,45 @@ The functions may be called where an event loop runs, such as in a notebook; the
 Calls from several threads follow one another.
 """
 
-import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
-from evalrunner.commands.output import exit_code, said_to
+from evalrunner.commands.output import exit_code
 from evalrunner.commands.regress import Compared
-from evalrunner.config.table import COMMANDS
-from evalrunner.errors import EXIT_CRASH, EXIT_OK, EvalrunnerError, Problem, UsageError, show
+from evalrunner.errors import EXIT_OK, Problem, UsageError, show
 from evalrunner.pipeline.forecast import Forecast
+from evalrunner.pipeline.via import Piped
+from evalrunner.quiet import Note, checked, done, warn, write
 from evalrunner.receipt.schema import Receipt
-from evalrunner.reporter.base import Against, FiledReporter, Reporter
+from evalrunner.reporter.base import Against
 from evalrunner.store.frames import Tables
 from evalrunner.store.reader import TrendRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from omegaconf import DictConfig
-
-    Work = Callable[["DictConfig", Path], tuple["T", int]]
 
 __all__ = [
     "Compared",
     "Forecast",
+    "Piped",
     "Receipt",
     "Tables",
     "TrendRow",
+    "judge_items",
+    "produce",
     "regress",
     "replay",
     "run",
+    "select",
     "tables",
     "trend",
     "validate",
 ]
 
-T = TypeVar("T")
 
-Note = Callable[[str], None]
-
-_ONE_AT_A_TIME = RLock()
-_QUIET = ("hydra/job_logging=none", "hydra/hydra_logging=none")
-_NO_FOLDER = ("hydra.run.dir=.", "hydra.output_subdir=null")
-
-
-def _warn(line: str) -> None:
-    logging.getLogger("evalrunner").warning("%s", line)
-
-
-def run(overrides: Sequence[str] = (), *, note: Note = _warn) -> Receipt:
+def run(overrides: Sequence[str] = (), *, note: Note = warn) -> Receipt:
     """Runs an eval, keeps its receipt in run folder and store, and returns it.
 
     Args:
@@ -75,18 +62,23 @@ def run(overrides: Sequence[str] = (), *, note: Note = _warn) -> Receipt:
 
     Raises:
         EvalrunnerError: as the command would end with exit code 3 or 4.
+        KeyboardInterrupt: the user stopped it; an inconclusive receipt is kept, and `resume=auto` goes on.
     """
     from evalrunner.commands.run import evaluate
 
     def work(config: "DictConfig", folder: Path) -> tuple[Receipt, int]:
         session, receipt, kept = evaluate(config, folder)
-        _write(receipt, session.config.reporter, kept, session.warnings)
+        if session.halt.because is not None:
+            raise session.halt.because
+        if receipt.interrupted:
+            raise KeyboardInterrupt
+        write(receipt, session.config.reporter, kept, session.warnings)
         return receipt, exit_code(receipt)
 
-    return _done("run", overrides, work, note)
+    return done("run", overrides, work, note)
 
 
-def regress(overrides: Sequence[str] = (), *, note: Note = _warn) -> Compared:
+def regress(overrides: Sequence[str] = (), *, note: Note = warn) -> Compared:
     """Runs again as a baseline or a receipt did, and compares: `["baseline=NAME"]`, `["against=FILE"]`.
 
     `comparison.outcome` of what is returned is `ok`, `regression` or `inconclusive`.
@@ -99,13 +91,13 @@ def regress(overrides: Sequence[str] = (), *, note: Note = _warn) -> Compared:
     def work(config: "DictConfig", folder: Path) -> tuple[Compared, int]:
         done = held_to(config, folder)
         against = Against(done.baseline.to_json(), done.comparison, done.advisory)
-        _write(done.receipt, done.session.config.reporter, done.kept, done.session.warnings, against)
+        write(done.receipt, done.session.config.reporter, done.kept, done.session.warnings, against)
         return done, done.exit_code
 
-    return _done("regress", overrides, work, note)
+    return done("regress", overrides, work, note)
 
 
-def validate(overrides: Sequence[str] = (), *, note: Note = _warn) -> Forecast:
+def validate(overrides: Sequence[str] = (), *, note: Note = warn) -> Forecast:
     """Checks all that a run would need, calls nothing, and returns what it would call and cost at most.
 
     Raises:
@@ -113,11 +105,57 @@ def validate(overrides: Sequence[str] = (), *, note: Note = _warn) -> Forecast:
     """
     from evalrunner.commands.validate import foreseen
 
-    return _done("validate", overrides, lambda config, folder: (foreseen(config, folder)[1], EXIT_OK), note)
+    return done("validate", overrides, lambda config, folder: (foreseen(config, folder)[1], EXIT_OK), note)
+
+
+def select(overrides: Sequence[str] = (), *, note: Note = warn) -> Piped:
+    """Takes the sample, and returns its items with what the next stage must know of where they came from.
+
+    Raises:
+        EvalrunnerError: as `run`.
+    """
+    from evalrunner.commands.select import selected
+
+    return done("select", overrides, lambda config, folder: (selected(config, folder)[0], EXIT_OK), note)
+
+
+def produce(piped: Piped, overrides: Sequence[str] = (), *, note: Note = warn) -> Piped:
+    """Runs the subject on selected items, and returns them with its outcomes.
+
+    Raises:
+        EvalrunnerError: as `run`.
+    """
+    from evalrunner.commands.produce import produced
+
+    def work(config: "DictConfig", folder: Path) -> tuple[Piped, int]:
+        return produced(config, folder, piped)[0], EXIT_OK
+
+    return done("produce", overrides, work, note)
+
+
+def judge_items(piped: Piped, overrides: Sequence[str] = (), *, note: Note = warn) -> Receipt:
+    """Judges what was selected or produced, keeps the receipt, and returns it.
+
+    Raises:
+        EvalrunnerError: as `run`.
+        KeyboardInterrupt: as `run`.
+    """
+    from evalrunner.commands.judge import judged
+
+    def work(config: "DictConfig", folder: Path) -> tuple[Receipt, int]:
+        session, receipt, kept = judged(config, folder, piped)
+        if session.halt.because is not None:
+            raise session.halt.because
+        if receipt.interrupted:
+            raise KeyboardInterrupt
+        write(receipt, session.config.reporter, kept, session.warnings)
+        return receipt, exit_code(receipt)
+
+    return done("judge", overrides, work, note)
 
 
 def replay(
-    path: str | os.PathLike[str] | None = None, overrides: Sequence[str] = (), *, note: Note = _warn
+    path: str | os.PathLike[str] | None = None, overrides: Sequence[str] = (), *, note: Note = warn
 ) -> Receipt:
     """Reads a receipt again.
 
@@ -138,13 +176,13 @@ def replay(
     def work(config: "DictConfig", folder: Path) -> tuple[Receipt, int]:
         asked = load(config, ReplayConfig)
         receipt = again(asked)
-        _write(receipt, asked.reporter, None if asked.receipt is None else str(asked.receipt))
+        write(receipt, asked.reporter, None if asked.receipt is None else str(asked.receipt))
         return receipt, EXIT_OK
 
-    return _done("replay", [*named, *_checked(overrides)], work, note)
+    return done("replay", [*named, *checked(overrides)], work, note)
 
 
-def trend(overrides: Sequence[str] = (), *, note: Note = _warn) -> list[TrendRow]:
+def trend(overrides: Sequence[str] = (), *, note: Note = warn) -> list[TrendRow]:
     """Stored receipts, the newest first: `["trend.eval=takes_quality", "trend.limit=20"]`.
 
     Raises:
@@ -163,11 +201,11 @@ def trend(overrides: Sequence[str] = (), *, note: Note = _warn) -> list[TrendRow
         with asked.store.reading(say) as reader:
             return matching(reader, asked.trend), EXIT_OK
 
-    return _done("trend", overrides, work, note)
+    return done("trend", overrides, work, note)
 
 
 def tables(
-    path: str | os.PathLike[str] | None = None, overrides: Sequence[str] = (), *, note: Note = _warn
+    path: str | os.PathLike[str] | None = None, overrides: Sequence[str] = (), *, note: Note = warn
 ) -> Tables:
     """The store's tables, as rows and data frames; called as `evalrunner.store()`.
 
@@ -184,108 +222,5 @@ def tables(
 
     if path is not None:
         return Tables(DuckdbStore(path=Path(path)), note)
-    store = _done("trend", overrides, lambda config, _: (load(config, TrendConfig).store, EXIT_OK), note)
+    store = done("trend", overrides, lambda config, _: (load(config, TrendConfig).store, EXIT_OK), note)
     return Tables(store, note)
-
-
-class _Job(Generic[T]):
-    """What Hydra calls. It keeps what the work returns or raises: Hydra would print an error."""
-
-    def __init__(self, command: str, work: "Work[T]") -> None:
-        self.keeps = COMMANDS[command].keeps
-        self.work = work
-        self.results: list[T] = []
-        self.error: Exception | None = None
-
-    def __call__(self, config: "DictConfig") -> None:
-        from hydra.core.hydra_config import HydraConfig
-
-        folder = Path(HydraConfig.get().runtime.output_dir) if self.keeps else Path()
-        try:
-            result, code = self.work(config, folder)
-            self.results.append(result)
-        except Exception as error:
-            self.error, code = error, getattr(error, "exit_code", EXIT_CRASH)
-        if self.keeps:
-            self._keep(folder, code)
-
-    def _keep(self, folder: Path, code: int) -> None:
-        """Leaves the exit code of the command beside the receipt, as the command does."""
-        from evalrunner.config.jobs import RECEIPT, Job, given_overrides, keep
-
-        receipt = folder / RECEIPT
-        told = None if self.error is None else f"{type(self.error).__name__}: {self.error}"
-        left = str(receipt) if receipt.is_file() else None
-        keep(Job(0, code, tuple(given_overrides()), str(folder), left, told))
-
-    def result(self) -> T:
-        """What the work returned; what it raised is raised."""
-        if self.error is not None:
-            raise self.error
-        return self.results[0]
-
-
-def _done(command: str, overrides: Sequence[str], work: "Work[T]", note: Note) -> T:
-    """Composes the command's configuration, and what the work makes of it."""
-    from evalrunner.config.app import App, shadowed
-    from evalrunner.config.borrowed import borrowed
-    from evalrunner.config.explain import CONFIG_FAULTS, explained
-    from evalrunner.config.process import check_environment
-
-    given = _checked(overrides)
-    check_environment(os.environ, given)
-    decided = [*_QUIET, *(() if COMMANDS[command].keeps else _NO_FOLDER), *given]
-    job = _Job(command, work)
-    with _ONE_AT_A_TIME, borrowed(), said_to(note):
-        if hidden := shadowed():
-            switch = "(EVALRUNNER_CONF=none switches it off)"
-            note(f"your conf/ shadows packaged options: {', '.join(hidden)} {switch}")
-        try:
-            with App(command) as app:
-                if app.is_sweep(command, decided):
-                    raise UsageError(
-                        Problem("hydra.mode", "a function runs once", "MULTIRUN", "a call for each")
-                    )
-                app.run(command, job, decided)
-        except (*CONFIG_FAULTS, EvalrunnerError) as error:
-            raise explained(error) from error
-    return job.result()
-
-
-def _checked(overrides: Sequence[str]) -> list[str]:
-    from evalrunner.config.commandline import OVERRIDE
-
-    if isinstance(overrides, str):
-        what = "are a list of texts, not one text"
-        raise UsageError(Problem("overrides", what, show(overrides), show([overrides])))
-    wrong = [
-        Problem(
-            "overrides",
-            "is no override",
-            show(each),
-            "key=value, +key=value, ~key; flags are for the command line",
-        )
-        for each in overrides
-        if not isinstance(each, str) or not OVERRIDE.match(each)
-    ]
-    if wrong:
-        raise UsageError(wrong)
-    return list(overrides)
-
-
-def _write(
-    receipt: Receipt,
-    reporters: "Mapping[str, Reporter]",
-    kept: str | None,
-    warnings: Sequence[str] = (),
-    against: Against | None = None,
-) -> None:
-    """Runs the reporters that write to files."""
-    from evalrunner.commands.reporting import show as report
-
-    filed = {
-        name: each
-        for name, each in reporters.items()
-        if isinstance(each, FiledReporter) and each.path is not None
-    }
-    report(receipt, filed, as_json=False, kept=kept, warnings=warnings, against=against)

@@ -88,6 +88,7 @@ def dispatch(command: str, tokens: "Sequence[str]") -> int:
     if COMMANDS[command].plain:
         return plain(command, tokens)
     parsed = commandline.parse(command, tokens)
+    sys.stderr.writelines(f"evalrunner: {note}\n" for note in parsed.notes)
     if parsed.debug:
         os.environ["EVALRUNNER_DEBUG"] = "1"
     parsed.overrides += commandline.positional_overrides(command, parsed.positionals)
@@ -113,7 +114,7 @@ def start(command: str, parsed: "Parsed") -> int:
     from evalrunner.config.commandline import relabelled
     from evalrunner.config.explain import CONFIG_FAULTS, explained
     from evalrunner.config.help import command_help
-    from evalrunner.errors import EvalrunnerError
+    from evalrunner.errors import EvalrunnerError, Problem
 
     try:
         with App(command, parsed.hydra.get("--config-dir")) as app:
@@ -132,7 +133,12 @@ def start(command: str, parsed: "Parsed") -> int:
             task = Task(command, parsed.flags)
             if "--multirun" in parsed.hydra or app.is_sweep(name, overrides):
                 return sweep(app, task, name, overrides)
-            return int(app.run(name, task, overrides).return_value)
+            try:
+                return int(app.run(name, task, overrides).return_value)
+            except OSError as error:  # the task raises none: it is Hydra that cannot save the configuration
+                where = str(error.filename or "the run folder")
+                what = f"cannot be written: {error.strerror or error}"
+                raise EvalrunnerError(Problem(where, what)) from error
     except (*CONFIG_FAULTS, EvalrunnerError) as error:
         raise relabelled(explained(error), parsed.flags) from error
 
@@ -165,8 +171,10 @@ def sweep(app: "App", task: "Task", name: str, overrides: "Sequence[str]") -> in
         elsewhere = [assigned("hydra.sweep.dir", scratch)] if scratch else []
         codes: list[int] = []
         expected = 0
+        asked = [*elsewhere, *overrides, "hydra.mode=MULTIRUN"]
+        begin_sweep(app, name, asked)
         try:
-            batches = app.multirun(name, task, [*elsewhere, *overrides, "hydra.mode=MULTIRUN"])
+            batches = app.multirun(name, task, asked)
             expected = sum(len(batch) for batch in batches or () if isinstance(batch, list | tuple))
         except KeyboardInterrupt:
             sys.stderr.write("evalrunner: interrupted\n")
@@ -180,6 +188,20 @@ def sweep(app: "App", task: "Task", name: str, overrides: "Sequence[str]") -> in
         show = getattr(task.module(), "summarise", summarise)
         show(jobs, as_json=bool(app.composed.get("json")))
         return worst([*codes, *(job.code for job in jobs)])
+
+
+def begin_sweep(app: "App", name: str, overrides: "list[str]") -> None:
+    """Makes the ledger that the jobs share, where they have one cap."""
+    from pathlib import Path
+
+    from hydra.types import RunMode
+
+    config = app.compose_config(name, overrides, RunMode.MULTIRUN)
+    budget = config.get("budget")
+    if budget is not None and budget.get("scope") == "sweep":
+        from evalrunner.budget.sweep import begin
+
+        begin(Path(str(config.hydra.sweep.dir)))
 
 
 class Task:
@@ -231,6 +253,8 @@ class Task:
                 relabelled(caught, self.flags)
             code, error = fail(caught, where), f"{type(caught).__name__}: {caught}"
         self._keep(number, code, overrides, folder, error, swept=swept)
+        if swept and code == 130:
+            raise KeyboardInterrupt
         return code
 
     def _keep(

@@ -16,7 +16,8 @@ from evalrunner.config.explain import CONFIG_FAULTS, explained
 from evalrunner.config.tree import RunConfig, load
 from evalrunner.errors import EvalrunnerError, InputError, Problem
 from evalrunner.pipeline.locked import PARTS, Drift, drifts
-from evalrunner.pipeline.runner import Session, marks, select
+from evalrunner.pipeline.runner import select
+from evalrunner.pipeline.session import Session, marks
 from evalrunner.receipt.schema import Receipt
 
 GROUPS = ("eval", "source", "sampler", "subject", "judge", "panel", "rubric", "threshold", "budget")

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from decimal import Decimal
 from threading import Lock
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -28,7 +28,13 @@ from evalrunner.budget.reservation import (
 from evalrunner.component import Component, ExactDecimal
 from evalrunner.errors import PricingNotFoundError, Problem, nearest
 
+if TYPE_CHECKING:
+    from evalrunner.budget.sweep import SweepLedger
+
 __all__ = ["Budget", "BudgetExhausted", "Ledger", "Reservation"]
+
+
+_LOOK_AGAIN_S = 0.05
 
 
 class Budget(Component):
@@ -39,11 +45,14 @@ class Budget(Component):
         unpriced: what a cap makes of a model without a known price: `refuse` it before the first call, or
             `report` that the cap is not enforced for it.
         unit: what is reserved as a whole, and so never stopped inside: a `call`, or a `run` of the subject.
+        scope: what the cap is for: an `attempt`, or all jobs of a `sweep` together. A run that is no job of a
+            sweep is an attempt either way.
     """
 
     cap_usd: ExactDecimal | None = Field(default=None, ge=0)
     unpriced: Literal["refuse", "report"] = "refuse"
     unit: Literal["call", "run"] = "call"
+    scope: Literal["attempt", "sweep"] = "attempt"
 
 
 class PlannedLike(Protocol):
@@ -75,11 +84,18 @@ _RUN: ContextVar[tuple["Ledger", HeldRun] | None] = ContextVar("run", default=No
 
 
 class Ledger:
-    """What was spent and what is reserved, against the cap. Safe to use from several tasks and threads."""
+    """What was spent and what is reserved, against the cap. Safe to use from several tasks and threads.
 
-    def __init__(self, budget: Budget, pricing: Pricing) -> None:
+    Args:
+        budget: the cap.
+        pricing: what calls cost.
+        sweep: where the jobs of the sweep note what they spend; None where the cap is for this one alone.
+    """
+
+    def __init__(self, budget: Budget, pricing: Pricing, sweep: "SweepLedger | None" = None) -> None:
         self.budget = budget
         self.pricing = pricing
+        self._sweep = sweep if budget.cap_usd is not None else None
         self._lock = Lock()
         self._spent = self._reserved = self._overrun = self._estimated = ZERO
         self._attempts = 0  # under way
@@ -93,6 +109,18 @@ class Ledger:
     def spent(self) -> Decimal | None:
         """US dollars so far; None when something was called that has no known price."""
         return None if self._unpriced_bills else self._spent
+
+    def carry(self, spent: Decimal | None, *, estimated: Decimal, overrun: Decimal) -> None:
+        """Counts what an earlier part of the run has spent; None where no price is known of some of it."""
+        with self._lock:
+            if spent is None:
+                self._unpriced_bills += 1
+            else:
+                self._spent += spent
+                if self._sweep is not None:
+                    self._sweep.carry(spent)
+            self._estimated += estimated
+            self._overrun += overrun
 
     def check(self, models: Sequence[str]) -> None:
         """Looks up the models of a run before its first call.
@@ -148,10 +176,10 @@ class Ledger:
                 reservation = self._take(model, bound)
                 if reservation is not None:
                     return reservation
-                if bound is None or not self._attempts or not self._could_fit(bound):
+                if bound is None or not (self._attempts or self._sweep) or not self._could_fit(bound):
                     raise self._refusal(model, bound)
                 freed = self._wait()
-            await freed
+            await self._freed(freed)
 
     @asynccontextmanager
     async def run(self, bound: Decimal | None) -> AsyncIterator[None]:
@@ -176,7 +204,7 @@ class Ledger:
             with self._lock:
                 run.open = False
                 self._runs -= 1
-                self._reserved -= run.left
+                self._give_back(run.left, ZERO)
             self._wake()
 
     def unseen(self, what: str) -> None:
@@ -193,7 +221,7 @@ class Ledger:
 
     def block(self) -> dict[str, Any]:
         """The receipt's `budget`, amounts as exact decimals; docs/receipt.md explains the keys."""
-        return {
+        told: dict[str, Any] = {
             "cap_usd": self.budget.cap_usd,
             "spent_usd": self.spent,
             "reserved_usd": self._reserved,
@@ -205,6 +233,9 @@ class Ledger:
             "refused_calls": self._refused,
             "unknown_models": list(self._unknown),
         }
+        if self._sweep is not None:
+            told |= {"scope": "sweep", "sweep_usd": self._sweep.committed()}
+        return told
 
     @property
     def _refuses_unpriced(self) -> bool:
@@ -227,21 +258,38 @@ class Ledger:
         run = held[1] if held is not None and held[0] is self and held[1].open else None
         amount = bound if bound is not None else ZERO
         drawn = min(run.left, amount) if run is not None else ZERO
-        if not self._fits(amount - drawn):
+        if not self._set_aside(amount - drawn):
             return None
         if run is not None:
             run.left -= drawn
-        self._reserved += amount - drawn
         self._attempts += 1
         return Reservation(self.pricing.price(model), bound, run, self._ended)
 
-    def _fits(self, amount: Decimal) -> bool:
+    def _set_aside(self, amount: Decimal) -> bool:
+        """Whether it fits under the cap; then it is reserved."""
         cap = self.budget.cap_usd
-        return cap is None or not amount or self._spent + self._reserved + amount <= cap
+        if cap is not None and amount:
+            if self._sweep is not None:
+                fits = self._sweep.take(amount, cap)
+            else:
+                fits = self._spent + self._reserved + amount <= cap
+            if not fits:
+                return False
+        self._reserved += amount
+        return True
+
+    def _give_back(self, amount: Decimal, spent: Decimal) -> None:
+        """Ends a reservation of so much, of which so much was spent."""
+        self._reserved -= amount
+        self._spent += spent
+        if self._sweep is not None and (amount or spent):
+            self._sweep.settle(amount, spent)
 
     def _could_fit(self, amount: Decimal) -> bool:
         """Whether it would fit if everything under way turned out to cost nothing."""
         cap = self.budget.cap_usd
+        if cap is not None and self._sweep is not None:
+            return self._sweep.could_fit(amount, cap)
         return cap is None or self._spent + amount <= cap
 
     def _refusal(self, what: str, bound: Decimal | None) -> BudgetExhausted:
@@ -249,9 +297,12 @@ class Ledger:
         cap = self.budget.cap_usd if self.budget.cap_usd is not None else ZERO
         if bound is None:
             return BudgetExhausted(f"{what} has no known price, so the cap of {dollars(cap)} refuses it")
-        left = max(ZERO, cap - self._spent - self._reserved)
+        used = self._spent + self._reserved if self._sweep is None else self._sweep.committed()
+        whose = "the" if self._sweep is None else "the sweep's"
+        left = max(ZERO, cap - used)
         return BudgetExhausted(
-            f"{what} may cost up to {dollars(bound)}; {dollars(left)} of the cap of {dollars(cap)} is left"
+            f"{what} may cost up to {dollars(bound)};"
+            f" {dollars(left)} of {whose} cap of {dollars(cap)} is left"
         )
 
     def _wait(self) -> "asyncio.Future[None]":
@@ -261,17 +312,23 @@ class Ledger:
 
     # Without it:
 
+    async def _freed(self, freed: "asyncio.Future[None]") -> None:
+        """Waits until something under way has ended; of other processes nobody tells, so one looks again."""
+        if self._sweep is None:
+            await freed
+        else:
+            await asyncio.wait({freed}, timeout=_LOOK_AGAIN_S)
+
     async def _start(self, bound: Decimal) -> HeldRun:
         while True:
             with self._lock:
-                if self._fits(bound):
-                    self._reserved += bound
+                if self._set_aside(bound):
                     self._runs += 1
                     return HeldRun(bound)
-                if not (self._attempts or self._runs) or not self._could_fit(bound):
+                if not (self._attempts or self._runs or self._sweep) or not self._could_fit(bound):
                     raise self._refusal("the run", bound)
                 freed = self._wait()
-            await freed
+            await self._freed(freed)
 
     def _ended(self, reservation: Reservation, cost: Decimal | None, billed: bool, estimated: bool) -> None:
         run = reservation.run
@@ -280,11 +337,10 @@ class Ledger:
             if run is not None and run.open and not billed:
                 run.left += reservation.amount
             else:
-                self._reserved -= reservation.amount
+                self._give_back(reservation.amount, ZERO if cost is None else cost)
             if billed and cost is None:
                 self._unpriced_bills += 1
             elif cost is not None:
-                self._spent += cost
                 self._overrun += max(ZERO, cost - reservation.amount)
                 self._estimated += cost if estimated else ZERO
         self._wake()

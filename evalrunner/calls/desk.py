@@ -5,18 +5,30 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from time import monotonic
+from weakref import WeakKeyDictionary
 
 from evalrunner.budget.budget import BudgetExhausted, Ledger, Reservation
 from evalrunner.budget.pricing import ZERO
 from evalrunner.budget.reservation import dollars, most_input_tokens, reported
+from evalrunner.calls.cache import Cache
+from evalrunner.calls.earlier import Earlier, Past
+from evalrunner.calls.halt import Halt, Halted
 from evalrunner.calls.journal import Journal
 from evalrunner.calls.limits import Gate
 from evalrunner.calls.request import CallFailed, CallReply, CallRequest, Client, Limits
 from evalrunner.calls.retry import Retry, again
+from evalrunner.errors import EvalrunnerError
 from evalrunner.records import Spend, Usage
 
 BYTES_A_TOKEN = 3
 """How a prompt is counted against tokens a minute before it is sent; a usual tokenizer makes fewer of it."""
+
+
+_GATES: WeakKeyDictionary[
+    asyncio.AbstractEventLoop, dict[tuple[str, str | None, str | None, Limits], Gate]
+] = WeakKeyDictionary()
+"""By route, endpoint and key. All desks of a loop share them, so that the stages of a run and the jobs of a
+sweep keep one limit, and the next remembers what a provider asked of the last."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,11 @@ class Desk:
 
     Args:
         ledger: what every attempt is reserved in and settled with.
-        journal: keeps every attempt that may have been paid for; the desk closes it. None keeps nothing.
+        journal: keeps every attempt, before it is sent and after it ended; the desk closes it. None keeps
+            nothing.
+        earlier: the calls of an unfinished run, which are not made again.
+        cache: the replies of earlier runs, which are not paid for again, and where new ones are kept.
+        halt: breaks calls off when the user asks to stop.
         note: shows one line to the user; each only once.
         progress: told after every call.
         retry: when a failure is tried again.
@@ -52,18 +68,23 @@ class Desk:
         ledger: Ledger,
         *,
         journal: Journal | None,
+        earlier: Earlier | None = None,
+        cache: Cache | None = None,
+        halt: Halt | None = None,
         note: Callable[[str], None],
         progress: Callable[[Progress], None] | None = None,
         retry: Retry | None = None,
     ) -> None:
         self.ledger = ledger
         self.journal = journal
+        self.earlier = earlier
+        self.cache = cache
+        self.halt = halt or Halt()
         self.retry = retry or Retry()
         self._note = note
         self._noted: set[str] = set()
         self._progress = progress
         self._clients: dict[int, Client] = {}
-        self._gates: dict[tuple[str, str | None, str | None, Limits], Gate] = {}
         self._announced = self._begun = self._done = 0
         self._tally = _Tally()
 
@@ -76,8 +97,8 @@ class Desk:
             limits: shared by all calls with the same route, endpoint and key.
 
         Raises:
-            CallFailed: there is no reply; kind `budget` when the cap did not allow the attempt.
-            EvalrunnerError: the journal cannot be written.
+            CallFailed: there is no reply; kind `budget` when the cap did not allow the attempt, `interrupted`
+                when it was asked to stop. A journal or cache that cannot be written asks for that.
         """
         self._clients[id(client)] = client
         self._begun += 1
@@ -103,8 +124,7 @@ class Desk:
     async def close(self) -> None:
         """Closes every client that was used, and the journal.
 
-        Raises:
-            EvalrunnerError: the journal could not be synced to the disk.
+        A journal that cannot be synced to the disk asks to stop, as in `call`.
         """
         clients, self._clients = list(self._clients.values()), {}
         try:
@@ -114,8 +134,11 @@ class Desk:
                 except Exception as error:
                     self.note(f"a connection could not be closed: {type(error).__name__}: {error}")
         finally:
-            if self.journal is not None:
-                self.journal.close()
+            try:
+                if self.journal is not None:
+                    self.journal.close()
+            except EvalrunnerError as full:
+                self.halt.ask(full)
 
     def note(self, line: str) -> None:
         """Shows a line to the user, once."""
@@ -123,11 +146,13 @@ class Desk:
             self._noted.add(line)
             self._note(line)
 
-    def _gate(self, request: CallRequest, limits: Limits) -> Gate:
+    @staticmethod
+    def _gate(request: CallRequest, limits: Limits) -> Gate:
+        gates = _GATES.setdefault(asyncio.get_running_loop(), {})
         key = (request.route, request.api_base, request.key_env, limits)
-        if key not in self._gates:
-            self._gates[key] = Gate(limits)
-        return self._gates[key]
+        if key not in gates:
+            gates[key] = Gate(limits)
+        return gates[key]
 
 
 class _Tally:
@@ -142,7 +167,7 @@ class _Tally:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     def used(self, usage: Usage) -> None:
-        self.calls += 1
+        self.calls += usage.calls
         self.input += usage.input_tokens
         self.output += usage.output_tokens
         self.cached += usage.cached_tokens
@@ -169,52 +194,112 @@ class _Call:
         self.request = request
         self.client = client
         self.gate = gate
-        self.fingerprint = request.fingerprint() if desk.journal is not None else ""
+        keeps = desk.journal is not None or desk.earlier is not None or desk.cache is not None
+        self.fingerprint = request.fingerprint() if keeps else ""
         size, messages = request.prompt_bytes(), len(request.messages)
         self.input_tokens = most_input_tokens(size, messages)
         self.counts_as = size // BYTES_A_TOKEN + request.max_tokens
         self.bound = desk.ledger.bound(request.model, size, messages, request.max_tokens)
-        self.attempts = 0
+        self.attempts = self.before = 0
         self.wait_s = 0.0
         self.last: CallFailed | None = None
         self.cost: Decimal | None = ZERO
         self.unanswered_bills = False
 
     async def answer(self) -> CallReply:
+        past = self.desk.earlier.take(self.fingerprint) if self.desk.earlier is not None else None
+        if past is not None and past.reply is not None:
+            return self.taken(past, past.reply)
+        if past is not None:
+            self.before = past.attempts
+            self.pay(past.cost_usd)
+            self.unanswered_bills = past.unanswered
+            self.desk._tally.estimated |= past.unanswered
+        if (reused := self.reused()) is not None:
+            return reused
         try:
-            try:
-                return await self.attempt()
-            except CallFailed as first:
-                if self.desk.retry.attempts(first.kind) == 1:
-                    raise
-                failure = first
-            return await again(self.desk.retry, failure, self.wait, self.attempt)
+            with self.desk.halt.work(grace=False):
+                return await self.answered_at_last()
         except CallFailed as failed:
             raise self.final(failed) from None
+        except Halted:
+            raise self.final(CallFailed("interrupted", "interrupted before there was a reply")) from None
+
+    def reused(self) -> CallReply | None:
+        """The reply of an earlier run, which costs nothing more."""
+        reply = self.desk.cache.get(self.fingerprint) if self.desk.cache is not None else None
+        if reply is None:
+            return None
+        reply = replace(reply, cost_usd=self.cost)
+        try:
+            if self.desk.journal is not None:
+                self.desk.journal.replied(self.request, self.fingerprint, reply, ZERO)
+        except EvalrunnerError as full:
+            self.desk.halt.ask(full)
+        return reply
+
+    def taken(self, past: Past, reply: CallReply) -> CallReply:
+        """A reply that an earlier part of the run has paid for."""
+        self.pay(past.cost_usd)
+        self.pay(past.reply_cost_usd)
+        self.desk._tally.used(reply.usage)
+        self.desk._tally.estimated |= past.unanswered
+        self.told(reply.usage, past.reply_cost_usd, past.reply_bound_usd)
+        if reply.is_reused and self.desk.cache is not None:
+            self.desk.cache.took(reply.saved_usd)
+        return reply
+
+    async def answered_at_last(self) -> CallReply:
+        try:
+            return await self.attempt()
+        except CallFailed as first:
+            if self.desk.retry.attempts(first.kind) == 1:
+                raise
+            failure = first
+        return await again(self.desk.retry, failure, self.wait, self.attempt)
 
     async def attempt(self) -> CallReply:
         await self.gate.enter(self.counts_as)
         try:
+            if self.desk.halt.asked:
+                raise Halted
             reservation = await self.reserve()
-            self.attempts += 1
-            sent_at = monotonic()
-            try:
-                async with asyncio.timeout(self.request.timeout_s + self.desk.retry.grace_s):
-                    reply = await self.client.send(self.request)
-            except CallFailed as failure:
-                self.failed(reservation, failure, sent_at)
-                raise
-            except TimeoutError:
-                late = CallFailed("timeout", f"no answer within {self.request.timeout_s:g} s", billed=True)
-                self.failed(reservation, late, sent_at)
-                raise late from None
-            except BaseException as error:
-                kind = "cancelled" if isinstance(error, asyncio.CancelledError) else "crashed"
-                self.lost(reservation, kind, None, monotonic() - sent_at)
-                raise
-            return self.answered(reservation, reply, monotonic() - sent_at)
+            with self.desk.halt.work(grace=True):
+                return await self.sent(reservation)
         finally:
             self.gate.leave()
+
+    async def sent(self, reservation: Reservation) -> CallReply:
+        self.attempts += 1
+        self.keep_sent(reservation)
+        sent_at = monotonic()
+        try:
+            async with asyncio.timeout(self.request.timeout_s + self.desk.retry.grace_s):
+                reply = await self.client.send(self.request)
+        except CallFailed as failure:
+            self.failed(reservation, failure, sent_at)
+            if self.desk.halt.asked:
+                raise Halted from None
+            raise
+        except TimeoutError:
+            late = CallFailed("timeout", f"no answer within {self.request.timeout_s:g} s", billed=True)
+            self.failed(reservation, late, sent_at)
+            raise late from None
+        except BaseException as error:
+            kind = "cancelled" if isinstance(error, asyncio.CancelledError) else "crashed"
+            self.lost(reservation, kind, None, monotonic() - sent_at)
+            raise
+        return self.answered(reservation, reply, monotonic() - sent_at)
+
+    def keep_sent(self, reservation: Reservation) -> None:
+        if self.desk.journal is None:
+            return
+        try:
+            self.desk.journal.sent(self.request, self.fingerprint, self.before + self.attempts, self.bound)
+        except EvalrunnerError as full:
+            reservation.release()
+            self.desk.halt.ask(full)
+            raise Halted from None
 
     def wait(self, failure: CallFailed) -> float:
         return max(self.wait_s, failure.retry_after_s or 0.0)
@@ -228,7 +313,6 @@ class _Call:
 
     def answered(self, reservation: Reservation, reply: CallReply, latency_s: float) -> CallReply:
         cost = reservation.settle(reply.usage)
-        model = self.request.model
         usage = reply.usage
         if not reported(usage):
             usage = Usage(
@@ -237,18 +321,28 @@ class _Call:
                 output_tokens=self.request.max_tokens,
                 estimated=True,
             )
-            self.desk.note(f"{model} reports no usage; its calls are counted at their upper bound")
-        elif cost is not None and cost > reservation.amount:
-            self.desk.note(
-                f"{model} billed {dollars(cost)} for a call bounded at {dollars(reservation.amount)}"
-            )
+        self.told(usage, cost, reservation.amount)
         self.pay(cost)
         self.desk._tally.used(usage)
         self.gate.succeeded()
-        reply = replace(reply, usage=usage, cost_usd=self.cost, latency_s=latency_s, attempts=self.attempts)
-        if self.desk.journal is not None:
-            self.desk.journal.replied(self.request, self.fingerprint, reply, cost)
+        made = self.before + self.attempts
+        reply = replace(reply, usage=usage, cost_usd=self.cost, latency_s=latency_s, attempts=made)
+        try:
+            if self.desk.journal is not None:
+                self.desk.journal.replied(self.request, self.fingerprint, reply, cost)
+            if self.desk.cache is not None:
+                self.desk.cache.put(self.request, self.fingerprint, replace(reply, cost_usd=cost))
+        except EvalrunnerError as full:  # the reply is paid for: what is kept of it is the receipt
+            self.desk.halt.ask(full)
         return reply
+
+    def told(self, usage: Usage, cost: Decimal | None, bound: Decimal | None) -> None:
+        """Says what is out of the ordinary about a bill."""
+        model = self.request.model
+        if usage.estimated:
+            self.desk.note(f"{model} reports no usage; its calls are counted at their upper bound")
+        elif cost is not None and bound is not None and cost > bound:
+            self.desk.note(f"{model} billed {dollars(cost)} for a call bounded at {dollars(bound)}")
 
     def failed(self, reservation: Reservation, failure: CallFailed, sent_at: float) -> None:
         """Ends the reservation of an attempt that gave no reply, and settles how long to wait for another."""
@@ -260,25 +354,31 @@ class _Call:
                 self.gate.refuse(failure.message, self.wait_s)
             else:
                 self.gate.throttled(sent_at, self.wait_s)
+        latency_s = monotonic() - sent_at
         if failure.billed:
-            self.lost(reservation, failure.kind, failure.message, monotonic() - sent_at)
+            self.lost(reservation, failure.kind, failure.message, latency_s)
         else:
             reservation.release()
+            self.keep_failed(failure.kind, failure.message, ZERO, latency_s)
 
     def lost(self, reservation: Reservation, kind: str, message: str | None, latency_s: float) -> None:
         """Pays for an attempt that may have been billed and gave nothing."""
         cost = reservation.forfeit()
         self.pay(cost)
         self.unanswered_bills = self.desk._tally.estimated = True
-        if self.desk.journal is not None:
+        self.keep_failed(kind, message, cost, latency_s)
+
+    def keep_failed(self, kind: str, message: str | None, cost: Decimal | None, latency_s: float) -> None:
+        if self.desk.journal is None:
+            return
+        attempts = self.before + self.attempts
+        told = (kind, message)
+        try:
             self.desk.journal.failed(
-                self.request,
-                self.fingerprint,
-                (kind, message),
-                cost,
-                attempts=self.attempts,
-                latency_s=latency_s,
+                self.request, self.fingerprint, told, cost, attempts=attempts, latency_s=latency_s
             )
+        except EvalrunnerError as full:
+            self.desk.halt.ask(full)
 
     def pay(self, cost: Decimal | None) -> None:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
@@ -290,7 +390,7 @@ class _Call:
         told = failure.message
         if asked is not None and asked > patience:
             told += f"; it asks to wait {asked:.0f} s, longer than {patience:g} s"
-        if self.attempts > 1 and failure.kind != "budget":
+        if self.attempts > 1 and failure.kind not in {"budget", "interrupted"}:
             told += f" ({self.attempts} attempts)"
         final = CallFailed(failure.kind, told, retry_after_s=asked, billed=failure.billed)
         final.spend = Spend(usage=Usage(estimated=self.unanswered_bills), cost_usd=self.cost)

@@ -1,4 +1,4 @@
-"""The journal of a run: one JSON line for every attempt that was, or may have been, paid for.
+"""The journal of a run: one JSON line before every attempt is sent, and one when it has ended.
 
 A line is handed to the operating system before its reply is used, so that a killed process loses none. A
 power cut can cost the lines of the last second: the file is synced at most once a second, and at the end.
@@ -38,6 +38,15 @@ class Journal:
         self._synced_at = 0.0
         self._syncing: Thread | None = None
 
+    def sent(self, request: CallRequest, fingerprint: str, attempt: int, bound_usd: Decimal | None) -> None:
+        """Keeps that an attempt is about to be sent. `bound_usd` is the most that it can cost, if known.
+
+        Raises:
+            EvalrunnerError: the file cannot be written.
+        """
+        line = {"v": VERSION, "sent": attempt, "fingerprint": fingerprint, "model": request.model}
+        self._write(_encode(line)[:-1], bound_usd, "bound_usd")
+
     def replied(
         self, request: CallRequest, fingerprint: str, reply: CallReply, cost_usd: Decimal | None
     ) -> None:
@@ -54,6 +63,8 @@ class Journal:
             "dropped": list(reply.dropped),
             "usage": usage(reply.usage),
         }
+        if reply.is_reused:
+            line["saved_usd"] = None if reply.saved_usd is None else str(reply.saved_usd)
         self._write(f'{_encode(line)[:-1]},"raw":{reply.raw or "null"}', cost_usd)
 
     def failed(
@@ -99,10 +110,10 @@ class Journal:
             self._syncing = None
         return file
 
-    def _write(self, begun: str, cost_usd: Decimal | None) -> None:
-        """Writes a line that is begun as a JSON object and lacks its cost and its closing brace."""
-        cost = "null" if cost_usd is None else cost_usd
-        data = f'{begun},"cost_usd":{cost}}}\n'.encode("utf-8", "backslashreplace")
+    def _write(self, begun: str, dollars: Decimal | None, name: str = "cost_usd") -> None:
+        """Writes a line that is begun as a JSON object and lacks an amount and its closing brace."""
+        amount = "null" if dollars is None else dollars
+        data = f'{begun},"{name}":{amount}}}\n'.encode("utf-8", "backslashreplace")
         try:
             if self._file is None:
                 self._file = self._open()

@@ -7,7 +7,7 @@ notebooks, which run a loop of their own, all use this one.
 import asyncio
 import atexit
 import os
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -57,10 +57,14 @@ def _current() -> _Running:
         return _running
 
 
-def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+def run_async(coroutine: Coroutine[Any, Any, T], interrupt: Callable[[], None] | None = None) -> T:
     """Runs a coroutine on the process's loop and waits for its result. The caller's own loop may be running.
 
-    ^C cancels the coroutine, waits until it has ended, and is raised again; a second ^C does not wait.
+    ^C cancels the coroutine, waits until it has ended, and is raised again; one more does not wait.
+
+    Args:
+        coroutine: what to run.
+        interrupt: called on the loop at the first ^C, instead: the coroutine may then end in its own way.
 
     Raises:
         RuntimeError: called on that loop itself, where waiting would never end.
@@ -84,7 +88,7 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
 
     running.loop.call_soon_threadsafe(begin)
     try:
-        return result.result()
+        return _waited(result, running.loop, interrupt)
     except BaseExceptionGroup as group:
         raise first_of(group) from group
     except KeyboardInterrupt:
@@ -93,6 +97,16 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
         running.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         result.exception()
         raise
+
+
+def _waited(result: "Future[T]", loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None] | None) -> T:
+    try:
+        return result.result()
+    except KeyboardInterrupt:
+        if interrupt is None or result.done():
+            raise
+        loop.call_soon_threadsafe(interrupt)
+    return result.result()
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

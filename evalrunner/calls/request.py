@@ -20,6 +20,7 @@ FailureKind = Literal[
     "not_found",
     "garbage",
     "budget",
+    "interrupted",
 ]
 """`rate_limited` (429), `overloaded` (5xx), `timeout` and `connection` are retried; the others are final."""
 
@@ -128,6 +129,7 @@ class CallReply:
         dropped: parameters that the provider does not take and that were therefore not sent.
         cost_usd: set by the desk: what all attempts of the call cost; None while or where unknown.
         latency_s: set by the desk: of the attempt that was answered. attempts: set by the desk: how many.
+        is_reused: an earlier run has paid for it. saved_usd: what it cost then, where that is known.
     """
 
     text: str
@@ -139,6 +141,8 @@ class CallReply:
     cost_usd: Decimal | None = None
     latency_s: float = 0.0
     attempts: int = 1
+    is_reused: bool = False
+    saved_usd: Decimal | None = None
 
 
 class CallFailed(Exception):  # noqa: N818 - it is an outcome of a call, not a programming error

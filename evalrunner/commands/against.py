@@ -15,13 +15,13 @@ from evalrunner.baseline.pinned import PINNED, raw
 from evalrunner.baseline.repository import Point, Repository
 from evalrunner.baseline.written import Saved
 from evalrunner.commands.output import near, say
-from evalrunner.commands.rerun import overridden, overrides_of, recomposed, refuse_overrides
+from evalrunner.commands.rerun import overridden, overrides_of, recomposed, refuse_endpoints, refuse_overrides
 from evalrunner.config.tree import RegressConfig, load
 from evalrunner.errors import ConfigError, InputError, Problem
 from evalrunner.git.run import GitError
 from evalrunner.paths import data_root, user_conf
 from evalrunner.pipeline.locked import texts
-from evalrunner.pipeline.runner import Session
+from evalrunner.pipeline.session import Session
 from evalrunner.receipt.files import read_receipt
 from evalrunner.receipt.schema import Receipt
 
@@ -78,10 +78,9 @@ def bar(config: DictConfig, given: RegressConfig) -> Bar:
 
 
 def _receipt(path: Path, given: RegressConfig) -> Bar:
-    receipt, doubts = read_receipt(path)
-    for line in doubts:
-        say(f"warning: {line}")
+    receipt, _ = read_receipt(path)  # the comparison says what is doubtful about it
     refuse_overrides(given.overrides, receipt)
+    refuse_endpoints(receipt, given)
     derived, untold = overrides_of(receipt)
     return Bar(load(recomposed(derived), RegressConfig), receipt, untold)
 

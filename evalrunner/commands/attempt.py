@@ -4,13 +4,17 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalrunner.commands.output import near, on_stderr, say
 from evalrunner.commands.reporting import show
-from evalrunner.config.jobs import RECEIPT
+from evalrunner.config.jobs import RECEIPT, sweep_folder
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import EvalrunnerError, Problem, ReceiptNotKeptError
-from evalrunner.pipeline.runner import Finished, Session
+from evalrunner.pipeline import unfinished
+from evalrunner.pipeline.runner import Finished
+from evalrunner.pipeline.session import Session
+from evalrunner.pipeline.unfinished import TakenUp
 from evalrunner.receipt.files import dumps, write_atomic
 from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.base import Against
@@ -18,10 +22,30 @@ from evalrunner.reporter.progress import progress_on
 from evalrunner.store.attempt import Attempt, score_rows
 from evalrunner.store.base import Store
 
+if TYPE_CHECKING:
+    from evalrunner.budget.sweep import SweepLedger
 
-def open_session(config: RunConfig, folder: Path) -> Session:
-    """A session that says its lines on stderr, and shows progress there when it is a terminal."""
-    return Session(config, folder, folder.name, say, progress_on(sys.stderr) if on_stderr() else None)
+
+def open_session(config: RunConfig, folder: Path, takes_up: TakenUp | None = None) -> Session:
+    """A session that says its lines on stderr, and shows progress there when it is a terminal.
+
+    Args:
+        config: what to run.
+        folder: the run folder.
+        takes_up: the unfinished run to go on with.
+    """
+    progress = progress_on(sys.stderr) if on_stderr() else None
+    return Session(config, folder, folder.name, say, progress, takes_up, _sweep(config, folder.name))
+
+
+def _sweep(config: RunConfig, run_id: str) -> "SweepLedger | None":
+    """Where the jobs of the running sweep note what they spend, if the cap is for all of them."""
+    if config.budget.scope != "sweep" or config.budget.cap_usd is None:
+        return None
+    from evalrunner.budget.sweep import SweepLedger
+
+    folder = sweep_folder()
+    return None if folder is None else SweepLedger(folder, run_id)
 
 
 def keep(session: Session, finished: Finished) -> str:
@@ -52,6 +76,8 @@ def keep(session: Session, finished: Finished) -> str:
         unwritten = "on stdout, and in no file" if on_stderr() else "in the last note, and in no file"
         where = f"in {near(written[0])}" if written else unwritten
         raise ReceiptNotKeptError([*dict.fromkeys(problems), Problem("", f"the receipt stands {where}")])
+    if finished.receipt.verdict != "inconclusive":
+        unfinished.finished(session.folder)
     return near(path)
 
 

@@ -9,9 +9,10 @@ from evalrunner.commands.against import bar
 from evalrunner.commands.attempt import keep, open_session, report
 from evalrunner.commands.output import say
 from evalrunner.config.tree import RegressConfig, load
-from evalrunner.errors import EXIT_OK
+from evalrunner.errors import EXIT_INTERRUPTED, EXIT_OK
 from evalrunner.pipeline.locked import refuse_drift
-from evalrunner.pipeline.runner import Session, run
+from evalrunner.pipeline.runner import run
+from evalrunner.pipeline.session import Session
 from evalrunner.receipt.compare import Comparison, compare
 from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.base import Against
@@ -44,7 +45,9 @@ class Compared:
 
     @property
     def exit_code(self) -> int:
-        """0, 1 or 2; a regression that is only advisory is 0."""
+        """0, 1 or 2; a regression that is only advisory is 0; 130 where the user interrupted the new run."""
+        if self.receipt.interrupted:
+            return EXIT_INTERRUPTED
         return EXIT_OK if self.only_told else self.comparison.exit_code
 
 

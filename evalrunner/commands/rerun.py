@@ -1,7 +1,7 @@
 """A receipt's settings as overrides, so that its run can be composed and run again."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from evalrunner.component import Component
 from evalrunner.config.app import put_ahead
 from evalrunner.config.jobs import given_overrides
 from evalrunner.config.loader import Loader
 from evalrunner.config.quoting import assigned, quoted
+from evalrunner.config.tree import RunConfig
 from evalrunner.errors import InputError, Problem, UsageError, show
 from evalrunner.receipt.schema import Receipt
 
@@ -50,6 +52,54 @@ def refuse_overrides(overrides: Sequence[str], receipt: Receipt) -> None:
             )
     if problems:
         raise UsageError(problems)
+
+
+def refuse_endpoints(receipt: Receipt, config: RunConfig) -> None:
+    """Refuses to send a key where only a receipt says so: receipts come from anywhere, and keys are yours.
+
+    A seat with an endpoint and a key variable of its own is taken where the configuration here, or an option
+    of group `model`, names that very pair.
+
+    Raises:
+        InputError: every seat whose pair nobody here has named.
+    """
+    composed = (receipt.subject or {}).get("composed")
+    models = composed.get("models") if isinstance(composed, dict) else None
+    seats = [*(receipt.panel.seats if receipt.panel else ()), *(models if isinstance(models, list) else ())]
+    strange = [each for each in seats if isinstance(each, dict) and None not in _endpoint(each)]
+    if not strange:
+        return
+    here = [
+        dict(each) for each in (*config.panel.models, *config.subject.models()) if isinstance(each, Component)
+    ]
+    named = {_endpoint(each) for each in (*_options(), *here)}
+    problems = [
+        Problem(
+            f"the receipt: seat {show(each.get('id'))}",
+            f"would send the key in {place[1]} to an address that no configuration here names",
+            show(place[0]),
+            "an option of group model with this api_base and this api_key_env",
+        )
+        for each in strange
+        if (place := _endpoint(each)) not in named
+    ]
+    if problems:
+        raise InputError(list(dict.fromkeys(problems)))
+
+
+def _endpoint(seat: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    base, variable = seat.get("api_base"), seat.get("api_key_env")
+    return None if base is None else str(base), None if variable is None else str(variable)
+
+
+def _options() -> Iterator[dict[str, Any]]:
+    """What the options of group `model` say, of the program and of the user."""
+    loader = GlobalHydra.instance().config_loader()
+    for name in loader.get_group_options("model"):
+        found = loader.load_configuration(f"model/{name}", [], RunMode.RUN, from_shell=False)
+        option = OmegaConf.to_container(found["model"], resolve=False) if "model" in found else None
+        if isinstance(option, dict):
+            yield {str(key): value for key, value in option.items()}
 
 
 def overrides_of(receipt: Receipt) -> tuple[list[str], list[str]]:
@@ -171,12 +221,15 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def recomposed(derived: Sequence[str] = (), ahead: Path | None = None) -> DictConfig:
+def recomposed(
+    derived: Sequence[str] = (), ahead: Path | None = None, last: Sequence[str] = ()
+) -> DictConfig:
     """The running job's configuration, composed again, and saved in the run folder in the place of the first.
 
     Args:
         derived: overrides that come before the user's own.
         ahead: a folder whose options win over all others.
+        last: overrides that come after the user's own.
     """
     hydra = HydraConfig.get()
     number = OmegaConf.select(OmegaConf.structured(hydra), "job.num", default=0)
@@ -185,7 +238,7 @@ def recomposed(derived: Sequence[str] = (), ahead: Path | None = None) -> DictCo
         loader = Loader(put_ahead(loader.get_search_path(), ahead))
     made = loader.load_configuration(
         config_name=hydra.job.config_name,
-        overrides=[*derived, *given_overrides()],
+        overrides=[*derived, *given_overrides(), *last],
         run_mode=RunMode.RUN,
         from_shell=False,
     )
@@ -199,4 +252,5 @@ def recomposed(derived: Sequence[str] = (), ahead: Path | None = None) -> DictCo
         OmegaConf.save(OmegaConf.masked_copy(made, "hydra"), folder / "hydra.yaml")
         job = [str(key) for key in made if key != "hydra"]
         OmegaConf.save(OmegaConf.masked_copy(made, job), folder / "config.yaml")
+        OmegaConf.save(made.hydra.overrides.task, folder / "overrides.yaml")
     return made

@@ -12,7 +12,8 @@ from evalrunner.commands.output import say
 from evalrunner.config.tree import run_config
 from evalrunner.pipeline.forecast import Forecast, forecast
 from evalrunner.pipeline.locked import refuse_drift
-from evalrunner.pipeline.runner import Session, check, check_subject, missing_keys, select
+from evalrunner.pipeline.runner import select
+from evalrunner.pipeline.session import Session, check, check_subject, missing_keys
 from evalrunner.receipt.jsontext import readable_json
 from evalrunner.reporter.terminal import at_most, money
 

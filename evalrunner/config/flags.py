@@ -54,6 +54,9 @@ AGAINST_REF = Flag(
     "--against-ref", "against_ref", "text", "REF", "the baseline counts as it stands in this git ref"
 )
 LOCKED = Flag("--locked", "locked", "switch", "", "run nothing but what the baseline was measured with")
+RESUME = Flag(
+    "--resume", "resume", "text", "RUN", "go on with an unfinished run: its id, its folder, or auto"
+)
 THRESHOLD = Flag("--threshold", "regress.threshold", "number", "X", "the largest drop that is no regression")
 EXPLAIN = Flag("--explain", "reporter.terminal.explain", "text", "CASE", "show one case or batch in full")
 
@@ -62,7 +65,7 @@ JUDGING = (CYCLES, BUDGET, MAX_COST, MODELS)
 RUNNING = (*SELECTING, *JUDGING, MODEL, RUNS, JSON, OUT)
 
 FLAGS: dict[str, tuple[Flag, ...]] = {
-    "run": (*RUNNING, LOCKED, EXPLAIN),
+    "run": (*RUNNING, RESUME, LOCKED, EXPLAIN),
     "validate": (*RUNNING, LOCKED),
     "select": (*SELECTING, OUT),
     "produce": (MODEL, RUNS, BUDGET, MAX_COST, INPUT, OUT),
@@ -97,6 +100,9 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
 """The flags of each command, in the order of its help."""
 
 DEBUG = "--debug"
+
+MOST_DIGITS = 40
+"""A whole number with more digits than this is no limit, seed or id."""
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
@@ -139,6 +145,8 @@ def _switch(key: str, value: str) -> list[str]:
 def _integer(key: str, value: str) -> list[str]:
     if not _INTEGER.fullmatch(value):
         raise _wrong("is no whole number", value)
+    if len(value) > MOST_DIGITS:
+        raise _wrong(f"is a number of {len(value)} digits", value, f"at most {MOST_DIGITS} digits")
     return [f"{key}={int(value)}"]
 
 
@@ -174,7 +182,7 @@ def _origin(key: str, value: str) -> list[str]:
 
 def _stored(key: str, value: str) -> list[str]:
     if value.isdecimal() and value.isascii():
-        return [f"{key}.id={int(value)}"]
+        return _integer(f"{key}.id", value)
     shas = _SHAS.fullmatch(value)
     if shas is None:
         raise _wrong("names no receipt", value, "an id of trend, or CORPUS-PROMPT-MODELS-RUBRIC")

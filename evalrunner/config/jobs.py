@@ -116,6 +116,13 @@ def number_in_sweep() -> int | None:
     return int(HydraConfig.get().job.num) if in_sweep() else None
 
 
+def sweep_folder() -> Path | None:
+    """The folder of the sweep that the running job is part of; None when it is part of none."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return Path(str(HydraConfig.get().sweep.dir)) if in_sweep() else None
+
+
 def given_overrides() -> list[str]:
     """The running job's overrides, letter by letter.
 

@@ -41,6 +41,8 @@ evalrunner run --models openai:gpt-4o,anthropic:claude-opus-4-7 --budget-usd 2
 evalrunner run panel=frontier panel.models.0.temperature=0
 evalrunner run -m panel=rules,budget --json       one receipt a line, in the order of the panels
 evalrunner run reporter=[terminal,json]           several reporters at once
+evalrunner run --resume auto                      go on with the newest unfinished run of this configuration
+evalrunner run panel=frontier cache=read_write    use replies of earlier runs again
 evalrunner run --cfg job                          the composed configuration, nothing is run""",
         keeps=True,
         sweeps=True,
@@ -126,11 +128,34 @@ evalrunner explain 11 12
 evalrunner explain baseline.json outputs/run/FOLDER""",
         plain=True,
     ),
+    "store": Command(
+        "check the store, take in runs from elsewhere, reclaim space, write tables to files",
+        """\
+evalrunner store check                               is it whole, what waits, who holds the lock
+evalrunner store check --json store.path=FILE
+evalrunner store import artifacts/                   every run folder in there, each once
+evalrunner store import other/evalrunner.duckdb.pending
+evalrunner store vacuum
+evalrunner store export attempts.parquet
+evalrunner store export scores.csv --table scores --force""",
+        plain=True,
+    ),
+    "cache": Command(
+        "show and remove the replies that cache=read_write keeps across runs",
+        """\
+evalrunner cache list
+evalrunner cache list --json cache_dir=FOLDER
+evalrunner cache prune --older-than 30d
+evalrunner cache prune --model openai:gpt-4o
+evalrunner cache prune --all""",
+        plain=True,
+    ),
     "list": Command(
         "show groups and options, and where each comes from",
         """\
 evalrunner list
-evalrunner list panel""",
+evalrunner list panel
+evalrunner list reporter --config-dir ../shared/conf""",
         plain=True,
     ),
     "init": Command(

@@ -122,6 +122,16 @@ class Composed:
     overrides: Sequence[str]
     shadowed: Sequence[str]
 
+    @field_validator("out", mode="after")
+    @classmethod
+    def _can_be_a_file(cls, value: Path | None) -> Path | None:
+        if value is not None and value.is_dir():
+            raise ValueError("is a folder, and the result needs a file")
+        above = next((each for each in value.parents if each.exists()), None) if value is not None else None
+        if above is not None and not above.is_dir():
+            raise ValueError(f"lies in {above}, which is no folder")
+        return value
+
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class RunConfig(Composed):
@@ -134,6 +144,9 @@ class RunConfig(Composed):
         concurrency: how many runs of the subject go on at a time.
         regress: what `regress` makes of this eval's figures; the other commands do not look at it.
         locked: refuse to run anything but what the baseline was measured with.
+        cache: `read_write` takes replies of earlier runs from `cache_dir`, and keeps new ones there.
+        cache_dir: where replies are kept across runs.
+        resume: the unfinished run to go on with: its id, its folder, or `auto`; None begins a new one.
         baseline: the figures of the option of group `baseline`; None where none is chosen.
     """
 
@@ -156,6 +169,9 @@ class RunConfig(Composed):
     regress: Regress
     baseline: Baseline | None = None
     locked: bool
+    cache: Literal["read_write"] | None
+    cache_dir: FilePath
+    resume: str | None
 
     @field_validator("locked", mode="after")
     @classmethod
@@ -181,6 +197,11 @@ class StageConfig(RunConfig):
         if value:
             raise ValueError("is for run, validate and regress, which see the whole run")
         return value
+
+    @field_validator("resume", mode="after")
+    @classmethod
+    def _not_a_stage(cls, value: str | None) -> str | None:
+        return _only_run(value)
 
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
@@ -216,6 +237,11 @@ class RegressConfig(RunConfig):
             raise ValueError("goes with baseline=NAME; a receipt is read as it lies there")
         return value
 
+    @field_validator("resume", mode="after")
+    @classmethod
+    def _not_again(cls, value: str | None) -> str | None:
+        return _only_run(value)
+
 
 @dataclass(frozen=True, config=STRICT, kw_only=True)
 class TrendConfig(Composed):
@@ -237,6 +263,12 @@ class ReplayConfig(Composed):
     from_db: FromDb
     store: Store
     reporter: Mapping[str, Reporter]
+
+
+def _only_run(resume: str | None) -> str | None:
+    if resume is not None:
+        raise ValueError("is for evalrunner run")
+    return resume
 
 
 C = TypeVar("C", bound=Composed)

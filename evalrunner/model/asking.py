@@ -88,7 +88,7 @@ async def ask(
         except CallFailed as failed:
             spends.append(failed.spend)
             told = harmless("; then ".join([*_numbered(reasons), failed.message]))
-            status: Status = "skipped" if failed.kind == "budget" else "failed"
+            status: Status = "skipped" if failed.kind in {"budget", "interrupted"} else "failed"
             return replace(_asked(status, None, told, spends, replies), failure=failed.kind)
         replies.append(reply)
         spends.append(Spend(usage=reply.usage, cost_usd=reply.cost_usd))

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from evalrunner import __version__
+from evalrunner.calls.cache import Cache
 from evalrunner.model.seat import Seat
 from evalrunner.receipt import fingerprint
 from evalrunner.receipt.schema import Receipt, assemble, timestamp
@@ -69,6 +70,9 @@ class Attempt:
     budget: Mapping[str, Any]
     warnings: Sequence[str]
     shadowed: Sequence[str]
+    interrupted: bool = False
+    resumed: Mapping[str, Any] | None = None
+    cache: Cache | None = None
 
 
 def identity(
@@ -167,6 +171,12 @@ def receipt(attempt: Attempt) -> Receipt:
             "shadowed": list(attempt.shadowed),
         },
     }
+    if attempt.interrupted:
+        values["interrupted"] = True
+    if attempt.resumed is not None:
+        values["resumed"] = dict(attempt.resumed)
+    if attempt.cache is not None:
+        values["cache"] = {"reused": attempt.cache.reused, "saved_usd": attempt.cache.saved_usd}
     if attempt.selection is not None:
         values["sampler"] = dict(attempt.selection)
     if figures.dimensions and "quorum" in attempt.threshold:

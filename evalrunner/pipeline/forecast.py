@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from evalrunner.calls.desk import Desk
 from evalrunner.model.seat import PlannedCall
-from evalrunner.pipeline.runner import Session
+from evalrunner.pipeline.session import Session
 from evalrunner.records import Item
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from evalrunner.errors import DriftError, Problem
 from evalrunner.pipeline.assembly import Identity
-from evalrunner.pipeline.runner import Session, marks, templates
+from evalrunner.pipeline.session import Session, marks, templates
 from evalrunner.receipt.fingerprint import of_text
 from evalrunner.receipt.schema import Receipt
 from evalrunner.records import Item

@@ -1,89 +1,31 @@
 """Runs a composed config from its source to its receipt: select, produce, judge."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from evalrunner.budget.budget import BudgetExhausted, Ledger
-from evalrunner.calls.desk import Desk, Progress
-from evalrunner.calls.journal import Journal
+from evalrunner.budget.budget import BudgetExhausted
+from evalrunner.calls.halt import Halted
 from evalrunner.calls.loop import first_of, run_async
 from evalrunner.calls.side_by_side import side_by_side
 from evalrunner.config.tree import RunConfig
-from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem, show
+from evalrunner.errors import EvalrunnerError, InputError, Problem, show
 from evalrunner.model.clients import ClientName, begin
-from evalrunner.model.prompts import Prompts
-from evalrunner.model.seat import Bench, Seat, Speaker
+from evalrunner.model.seat import Bench
 from evalrunner.pipeline.assembly import (
     Attempt,
     CycleResult,
-    Identity,
-    identity,
     receipt,
     subject_sha8,
 )
+from evalrunner.pipeline.session import Session, asked, begun, check_subject, marks, preflight
 from evalrunner.pipeline.via import Piped, Via
 from evalrunner.receipt.schema import Receipt
 from evalrunner.records import Decision, Figures, Item, Judgement, Outcome, Spend
-from evalrunner.rubric import Rubric
-from evalrunner.subject.base import Checked
 from evalrunner.subject.unknown import UnknownSubject
 
-
-@dataclass
-class Session:
-    """What the stages of one attempt share.
-
-    Attributes:
-        config: the validated tree.
-        folder: the run folder.
-        run_id: unique; part of the folder's name.
-        say: shows one line to the user on stderr; what was said is kept for the receipt.
-        progress: told after every call.
-    """
-
-    config: RunConfig
-    folder: Path
-    run_id: str
-    say: Callable[[str], None]
-    progress: Callable[[Progress], None] | None = None
-    start: datetime = field(default_factory=lambda: datetime.now(UTC))
-    warnings: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.rubric: Rubric = self.config.rubric.load()
-        self.prompts = Prompts()
-        self.ledger = Ledger(self.config.budget, self.config.pricing)
-
-    @property
-    def seats(self) -> Sequence[Seat]:
-        """The judging panel, in order."""
-        return self.config.panel.models
-
-    @property
-    def models(self) -> list[str]:
-        """The ids of all models that this config asks, the subject's first, each once."""
-        return list(dict.fromkeys(seat.id for seat in (*self.config.subject.models(), *self.seats)))
-
-    def warn(self, line: str) -> None:
-        """Says a line on stderr and keeps it for the receipt; the same line only once."""
-        if line not in self.warnings:
-            self.warnings.append(line)
-            self.say(line)
-
-    def desk(self) -> Desk:
-        """A desk for one stage. Stages follow one another, and share the ledger and the journal's file."""
-        journal = Journal(self.folder / "calls.jsonl")
-        return Desk(self.ledger, journal=journal, note=self.warn, progress=self.progress)
-
-    def bench(self, desk: Desk) -> Bench:
-        """What components work with."""
-        return Bench(
-            self.rubric, self.seats, self.prompts, desk, self.folder, self.warn, self.config.concurrency
-        )
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
@@ -95,79 +37,16 @@ class Finished:
         receipt: what proves it.
         judgements: everything that was said, chunk by chunk, for the store's long form.
         judged_itself: whether the subject is `identity`.
+        interrupted: it was stopped before it was done.
+        failure: what made it stop; None where the user did.
     """
 
     run_id: str
     receipt: Receipt
     judgements: Sequence[Judgement]
     judged_itself: bool
-
-
-def preflight(session: Session) -> None:
-    """Everything that can be known to be wrong before the first call.
-
-    Raises:
-        MissingKeyError: models without their key; all of them.
-        ConfigError, InputError, PricingNotFoundError: as `check` does.
-    """
-    check(session)
-    missing = missing_keys(session, os.environ)
-    if missing:
-        raise MissingKeyError(missing)
-    heuristic = [speaker.id for speaker in _asked(session) if speaker.kind == "heuristic"]
-    if heuristic:
-        session.warn(f"{', '.join(heuristic)} is a rule-based judge: no LLM speaks for it")
-    unpriced = session.ledger.block()["unknown_models"]
-    if unpriced:
-        capped = session.config.budget.cap_usd is not None
-        cap = "; the cap does not hold for them" if capped else ""
-        session.warn(f"no price is known of {', '.join(unpriced)}: the cost stays unknown{cap}")
-
-
-def check(session: Session) -> None:
-    """What of the config does not fit together, keys aside.
-
-    Raises:
-        ConfigError: judge or threshold do not fit the rubric, or the threshold the eval's metrics.
-        InputError: a prompt template is missing or broken.
-        PricingNotFoundError: a cap is set and models have no known price; all of them.
-    """
-    config = session.config
-    metrics = config.judge.metrics() or None
-    problems = config.judge.check(session.rubric)
-    problems += config.threshold.check(scale=session.rubric.scale, metrics=metrics)
-    if problems:
-        raise ConfigError(problems)
-    session.prompts.sources([*config.subject.prompts(), *config.judge.prompts()])
-    session.ledger.check([seat.id for seat in _asked(session) if seat.kind == "llm"])
-
-
-def check_subject(session: Session) -> None:
-    """Whether the subject can run here: what it needs besides keys.
-
-    Raises:
-        EvalrunnerError: something is missing.
-    """
-    if isinstance(session.config.subject, Checked):
-        session.config.subject.check_installed()
-
-
-def missing_keys(session: Session, environ: Mapping[str, str]) -> list[Problem]:
-    """What the models of a run lack in the environment."""
-    return [problem for seat in _asked(session) for problem in seat.check_ready(environ)]
-
-
-def _asked(session: Session) -> Sequence[Speaker]:
-    return (*session.config.subject.models(), *session.seats)
-
-
-def templates(session: Session) -> list[tuple[str, str]]:
-    """Name and text of every prompt template that an LLM is asked with; none when no LLM is asked."""
-    config = session.config
-    names = [*config.subject.prompts()]
-    if any(seat.kind == "llm" for seat in session.seats):
-        names += config.judge.prompts()
-    return session.prompts.sources(names) if names else []
+    interrupted: bool = False
+    failure: EvalrunnerError | None = None
 
 
 def select(session: Session) -> Piped:
@@ -190,6 +69,7 @@ async def produce(session: Session, piped: Piped) -> Piped:
     config = session.config
     desk = session.desk()
     bench = session.bench(desk)
+    before = len(session.warnings)
 
     async def runs(item: Item) -> list[Outcome]:
         return [await _run(session, item, run, bench) for run in range(1, config.runs + 1)]
@@ -202,23 +82,50 @@ async def produce(session: Session, piped: Piped) -> Piped:
         await desk.close()
     described = dict(config.subject.described())
     via = piped.via.model_copy(
-        update={"subject": described, "subject_sha8": subject_sha8(described), "runs": config.runs}
+        update={
+            "subject": described,
+            "subject_sha8": subject_sha8(described),
+            "runs": config.runs,
+            "warnings": session.warnings[before:] or None,
+        }
     )
     return Piped(piped.items, [outcome for each in outcomes for outcome in each], via)
 
 
 async def _run(session: Session, item: Item, run: int, bench: Bench) -> Outcome:
-    """One run of the subject; left out when the budget reserves whole runs and this one does not fit."""
+    """One run of the subject, unless an earlier part of this attempt has its outcome.
+
+    It is left out when the user asked to stop, or when the budget reserves whole runs and it does not fit.
+    What calls no model of ours is kept as soon as it is there; calls have their own journal.
+    """
     subject, ledger = session.config.subject, session.ledger
-    whole = session.config.budget.unit == "run"
-    if not whole:
-        return await subject.produce(item, run, bench)
+    if (kept := session.outcomes.kept.get((item.id, run))) is not None:
+        for line in kept.warnings:
+            session.warn(line)
+        for name in kept.unpriced:
+            ledger.unseen(name)
+        return kept.outcome
     try:
-        async with ledger.run(ledger.project(subject.planned([item], bench))):
-            return await subject.produce(item, run, bench)
+        with session.halt.work(grace=True):
+            if session.config.budget.unit != "run":
+                outcome = await subject.produce(item, run, bench)
+            else:
+                async with ledger.run(ledger.project(subject.planned([item], bench))):
+                    outcome = await subject.produce(item, run, bench)
     except BudgetExhausted as refused:
         told = f"the budget does not allow the run: {refused}"
         return Outcome(item_id=item.id, run=run, status="skipped", error=told)
+    except Halted:
+        return Outcome(item_id=item.id, run=run, status="skipped", error="interrupted before it had ended")
+    if outcome.status != "skipped" and _is_kept(session):
+        session.outcomes.keep(outcome, session.warnings, session.ledger.block()["unknown_models"])
+    return outcome
+
+
+def _is_kept(session: Session) -> bool:
+    """Whether outcomes are kept one by one: what asks models goes through the journal of calls instead."""
+    subject = session.config.subject
+    return not subject.judged_itself and all(speaker.kind != "llm" for speaker in subject.models())
 
 
 async def judge(session: Session, piped: Piped) -> Finished:
@@ -239,16 +146,21 @@ async def judge(session: Session, piped: Piped) -> Finished:
             decision = config.threshold.decide(figures)
             successes = len(figures.scores) if figures.dimensions else figures.scored
             cycles.append(CycleResult(successes, decision.verdict))
-            if not pooled and decision.verdict != "fail":
+            if session.halt.asked or (not pooled and decision.verdict != "fail"):
                 break
         if pooled and cycles:
             figures = config.judge.figures(piped.items, piped.outcomes, judgements, bench, pooled=True)
             decision = config.threshold.decide(figures)
     finally:
         await desk.close()
-    return _finish(
-        session, piped, judgements, cycles, figures=figures, decision=decision, judge_spend=desk.spend()
-    )
+    if session.halt.asked:
+        why = session.halt.because or "interrupted by the user."
+        decision = Decision(verdict="inconclusive", message=f"Inconclusive: {why}")
+    spend = desk.spend()
+    if session.earlier is not None:
+        spend = spend + session.earlier.untaken()
+        session.earlier.close()
+    return _finish(session, piped, judgements, cycles, figures=figures, decision=decision, judge_spend=spend)
 
 
 def _nothing(config: RunConfig) -> Decision:
@@ -300,8 +212,18 @@ def _finish(
         budget=session.ledger.block(),
         warnings=session.warnings,
         shadowed=config.shadowed,
+        interrupted=session.halt.asked,
+        resumed=session.resumed,
+        cache=session.cache,
     )
-    return Finished(session.run_id, receipt(attempt), judgements, config.subject.judged_itself)
+    return Finished(
+        session.run_id,
+        receipt(attempt),
+        judgements,
+        config.subject.judged_itself,
+        session.halt.asked,
+        session.halt.because,
+    )
 
 
 def _composed(config: RunConfig, via: Via) -> dict[str, Any]:
@@ -311,25 +233,6 @@ def _composed(config: RunConfig, via: Via) -> dict[str, Any]:
     models = [dict(speaker.described()) for speaker in config.subject.models() if speaker.kind == "llm"]
     runs = via.runs or config.runs
     return {"composed": {"option": config.choices.get("subject"), "runs": runs, "models": models}}
-
-
-def marks(session: Session, items: Sequence[Item], described: Mapping[str, Any]) -> Identity:
-    """The fingerprints that a run of this session carries."""
-    config = session.config
-    asked = {
-        "judge": dict(config.judge.asked()),
-        "stop": config.cycles.stop,
-        "models": {seat.id: dict(seat.asked()) for seat in _asked(session) if seat.kind == "llm"},
-    }
-    return identity(
-        items=items,
-        models=session.models,
-        rubric=session.rubric,
-        threshold=config.threshold,
-        templates=templates(session),
-        asked=asked,
-        subject=described,
-    )
 
 
 def _selection(via: Via) -> dict[str, Any] | None:
@@ -358,7 +261,8 @@ def run(session: Session, examine: Callable[[Session, Sequence[Item]], None] | N
     if examine is not None:
         examine(session, piped.items)
     _open_clients(session)
-    return run_async(_produce_and_judge(session, piped))
+    with begun(session, piped.items):
+        return run_async(_produce_and_judge(session, piped), session.halt.ask)
 
 
 async def _produce_and_judge(session: Session, piped: Piped) -> Finished:
@@ -367,7 +271,7 @@ async def _produce_and_judge(session: Session, piped: Piped) -> Finished:
 
 def _open_clients(session: Session, only: ClientName | None = None) -> None:
     """Starts to import what will speak to the providers, beside what else there is to do."""
-    named: set[ClientName | None] = {getattr(speaker, "speaks", None) for speaker in _asked(session)}
+    named: set[ClientName | None] = {getattr(speaker, "speaks", None) for speaker in asked(session)}
     begin(name for name in named if name is not None and only in {None, name})
 
 
@@ -376,7 +280,10 @@ def run_produce(session: Session, piped: Piped) -> Piped:
     preflight(session)
     check_subject(session)
     _open_clients(session)
-    return run_async(produce(session, piped))
+    produced = run_async(produce(session, piped))
+    if session.halt.because is not None:
+        raise session.halt.because
+    return produced
 
 
 def run_judge(session: Session, piped: Piped) -> Finished:
@@ -400,5 +307,6 @@ def run_judge(session: Session, piped: Piped) -> Finished:
                 "the subject=... that produce was given",
             )
         )
+    session.warnings += [line for line in via.warnings or () if line not in session.warnings]
     _open_clients(session)
-    return run_async(judge(session, piped))
+    return run_async(judge(session, piped), session.halt.ask)

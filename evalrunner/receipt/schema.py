@@ -9,7 +9,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evalrunner.errors import InputError, Problem, nearest, show
+from evalrunner.errors import InputError, Problem, nearest
+from evalrunner.receipt.said import shown, told
 from evalrunner.receipt.values import (
     Count,
     EvalName,
@@ -180,6 +181,8 @@ class Budget(_Described):
     unit: str | None = None
     unpriced: str | None = None
     refused_calls: Count = 0
+    scope: str | None = None
+    sweep_usd: Number | None = None
     unknown_models: list[str] = Field(default_factory=list)
 
 
@@ -216,6 +219,31 @@ class JudgementRow(_Part):
     evidence: list[str] | None = None
     error: str | None = None
     answered_by: str | None = None
+
+
+class Cache(_Part):
+    """Replies of earlier runs that were used again: they cost nothing, and no count of calls has them.
+
+    Attributes:
+        reused: how many. saved_usd: what they cost when they were paid for; null where some price is unknown.
+    """
+
+    reused: Count
+    saved_usd: Number | None = None
+
+
+class Resumed(_Part):
+    """That the attempt goes on with an unfinished run; cost, tokens, calls and `ts` cover all parts.
+
+    Attributes:
+        replies, outcomes: how many that run had left, and which were therefore not paid for again.
+        dropped_lines: lines of its journals that could not be read.
+    """
+
+    run: str
+    replies: Count
+    outcomes: Count
+    dropped_lines: Count
 
 
 class Receipt(_Part):
@@ -265,6 +293,9 @@ class Receipt(_Part):
     defects: list[dict[str, Any]] | None = None
     unmatched: list[dict[str, Any]] | None = None
     warnings: list[str] | None = None
+    interrupted: bool | None = None
+    resumed: Resumed | None = None
+    cache: Cache | None = None
     environment: dict[str, Any] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -334,7 +365,7 @@ def parse(value: Any, place: str = "") -> Receipt:
             missing or do not fit; every problem with its path.
     """
     if not isinstance(value, Mapping):
-        raise InputError(Problem(place, "a receipt is a JSON object", show(value)))
+        raise InputError(Problem(place, "a receipt is a JSON object", shown(value)))
     version = value.get("schema_version")
     if type(version) is not int or version != SCHEMA_VERSION:
         raise InputError(_version_problem(version, "schema_version" in value, place))
@@ -350,7 +381,7 @@ def _version_problem(version: Any, present: bool, place: str) -> Problem:
         return Problem(where, "is missing: this is no receipt", allowed=str(SCHEMA_VERSION))
     newer = type(version) is int and version > SCHEMA_VERSION
     what = "is newer than this program reads" if newer else "is no version of a receipt"
-    return Problem(where, what, show(version), str(SCHEMA_VERSION))
+    return Problem(where, what, shown(version), str(SCHEMA_VERSION))
 
 
 def _validated(value: Mapping[str, Any], place: str) -> tuple[Receipt | None, list[Problem]]:
@@ -360,8 +391,8 @@ def _validated(value: Mapping[str, Any], place: str) -> tuple[Receipt | None, li
         return None, [
             Problem(
                 ": ".join(part for part in (place, ".".join(map(str, each["loc"]))) if part),
-                "is missing" if each["type"] == "missing" else each["msg"].removeprefix("Value error, "),
-                None if each["type"] == "missing" else show(each["input"]),
+                told(each["type"], each["msg"]),
+                None if each["type"] == "missing" else shown(each["input"]),
                 nearest=_misspelt(each["loc"], value) if each["type"] == "missing" else None,
             )
             for each in error.errors()

@@ -325,3 +325,43 @@ def test_a_failures_message_is_the_last_attempts() -> None:
     assert failed.kind == "garbage"
     assert failed.billed
     assert failed.spend.cost_usd == bound()
+
+
+def test_all_desks_of_a_process_share_a_model_s_limits() -> None:
+    """Stages of a run and jobs of a sweep have desks of their own, and one provider."""
+
+    async def scene() -> None:
+        client = Scripted(latency_s=0.01)
+        desks = [desk(), desk()]
+        calls = [
+            table.call(request(number), client, Limits(concurrency=2))
+            for table in desks
+            for number in range(4)
+        ]
+        await asyncio.gather(*calls)
+        assert client.peak == 2
+        other = Scripted(latency_s=0.01)
+        await asyncio.gather(
+            *(desks[0].call(request(n, key_env="OTHER"), other, Limits(concurrency=2)) for n in range(2)),
+            *(desks[1].call(request(n, model="openai:two"), other, Limits(concurrency=2)) for n in range(2)),
+        )
+        assert other.peak == 4, "another key, and another model"
+        for table in desks:
+            await table.close()
+
+    asyncio.run(scene())
+
+
+def test_what_a_provider_asked_of_one_desk_the_next_one_keeps() -> None:
+    async def scene() -> None:
+        first = desk()
+        with pytest.raises(CallFailed):
+            await first.call(request(1), Scripted(failure("rate_limited", retry_after_s=60)), ALL)
+        await first.close()
+        second, client = desk(), Scripted()
+        with pytest.raises(CallFailed) as caught:
+            await second.call(request(2), client, ALL)
+        assert (caught.value.kind, client.sent) == ("rate_limited", [])
+        await second.close()
+
+    asyncio.run(scene())

@@ -1,4 +1,4 @@
-"""The journal: every attempt that may have been paid for is on disk before its reply is used."""
+"""The journal: every attempt is on disk before it is sent, and every reply before it is used."""
 
 import asyncio
 import json
@@ -27,6 +27,11 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line, parse_float=Decimal) for line in data.decode("utf-8").split("\n")[:-1]]
 
 
+def ended(path: Path) -> list[dict[str, Any]]:
+    """The lines of attempts that have ended."""
+    return [each for each in lines(path) if "ok" in each]
+
+
 def test_a_reply_is_kept_whole(tmp_path: Path) -> None:
     path = tmp_path / "run" / "calls.jsonl"
     answer = reply(
@@ -37,7 +42,16 @@ def test_a_reply_is_kept_whole(tmp_path: Path) -> None:
         table = desk(journal=Journal(path))
         assert not path.exists(), "the file is made with its first line"
         got = await table.call(request(7), Scripted(failure("overloaded"), answer), ALL)
-        (line,) = lines(path)
+        sent, failed, again, line = lines(path)
+        assert sent == {
+            "v": 1,
+            "sent": 1,
+            "fingerprint": request(7).fingerprint(),
+            "model": "openai:one",
+            "bound_usd": bound(),
+        }
+        assert again == sent | {"sent": 2}
+        assert (failed["ok"], failed["failure"], failed["cost_usd"]) == (False, "overloaded", 0)
         assert line.pop("at").endswith("Z")
         assert line.pop("latency_s") == pytest.approx(Decimal(repr(got.latency_s)), abs=Decimal("0.00001"))
         assert line == {
@@ -67,7 +81,7 @@ def test_a_reply_is_kept_whole(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_what_may_have_been_billed_is_kept_and_what_was_not_is_not(tmp_path: Path) -> None:
+def test_every_attempt_is_kept_with_what_it_may_have_cost(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
 
     async def scene() -> None:
@@ -82,14 +96,18 @@ def test_what_may_have_been_billed_is_kept_and_what_was_not_is_not(tmp_path: Pat
         flying.cancel()
         await asyncio.gather(flying, return_exceptions=True)
         await table.close()
-        kept = lines(path)
-        assert [(each["ok"], each.get("failure"), each["attempts"]) for each in kept] == [
-            (False, "timeout", 2),
-            (False, "connection", 3),
-            (True, None, 4),
-            (False, "cancelled", 1),
+        kept = ended(path)
+        assert [(each["ok"], each.get("failure"), each["attempts"], each["cost_usd"]) for each in kept] == [
+            (False, "rate_limited", 1, 0),
+            (False, "timeout", 2, bound()),
+            (False, "connection", 3, bound()),
+            (True, None, 4, 11 * MILL),
+            (False, "auth", 1, 0),
+            (False, "bad_request", 1, 0),
+            (False, "cancelled", 1, bound()),
         ]
-        assert kept[0]["error"] == "it said timeout"
+        assert [each["sent"] for each in lines(path) if "sent" in each] == [1, 2, 3, 4, 1, 1, 1]
+        assert kept[1]["error"] == "it said timeout"
         assert sum(each["cost_usd"] for each in kept) == table.ledger.spent == 3 * bound() + 11 * MILL
 
     asyncio.run(scene())
@@ -139,12 +157,16 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocked.write_text("not a folder", encoding="utf-8")
 
     async def scene() -> None:
-        table = desk(journal=Journal(blocked / "calls.jsonl"))
-        with pytest.raises(EvalrunnerError, match="the journal of calls cannot be written") as caught:
-            await table.call(request(), Scripted(), ALL)
-        assert str(blocked) in str(caught.value)
-        assert caught.value.exit_code == EXIT_CRASH
-        assert table.ledger.spent == 11 * MILL
+        table, client = desk(journal=Journal(blocked / "calls.jsonl")), Scripted()
+        with pytest.raises(CallFailed) as caught:
+            await table.call(request(), client, ALL)
+        assert caught.value.kind == "interrupted"
+        because = table.halt.because
+        assert because is not None
+        assert str(blocked) in str(because)
+        assert "the journal of calls cannot be written" in str(because)
+        assert because.exit_code == EXIT_CRASH
+        assert (table.ledger.spent, client.sent) == (0, []), "it was not even sent"
         await table.close()
 
     asyncio.run(scene())
@@ -152,6 +174,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 FULL = """
 import resource, sys
+sys.dont_write_bytecode = True  # half a module would stay behind
 from pathlib import Path
 from evalrunner.calls.journal import Journal
 from evalrunner.errors import EvalrunnerError
@@ -220,7 +243,8 @@ def test_a_killed_process_loses_no_reply_that_was_used(tmp_path: Path) -> None:
         process.send_signal(signal.SIGKILL)
         used += [int(line) for line in process.stdout.read().split("\n")[:-1]]
     assert process.returncode == -signal.SIGKILL
-    kept = [json.loads(line)["slot"]["chunk"] for line in path.read_bytes().split(b"\n")[:-1]]
+    whole = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
+    kept = [line["slot"]["chunk"] for line in whole if "ok" in line]
     assert set(used) <= set(kept)
     assert len(set(kept)) == len(kept)
 
@@ -230,7 +254,7 @@ def test_unreported_usage_is_kept_as_counted(tmp_path: Path) -> None:
         table = desk(journal=Journal(tmp_path / "calls.jsonl"))
         await table.call(request(), Scripted(reply(usage=Usage(calls=1, estimated=True))), ALL)
         await table.close()
-        (line,) = lines(tmp_path / "calls.jsonl")
+        (line,) = ended(tmp_path / "calls.jsonl")
         assert line["usage"]["estimated"] is True
         assert line["cost_usd"] == bound()
 
