@@ -19,7 +19,8 @@ from evalrunner.pipeline.assembly import (
     subject_sha8,
 )
 from evalrunner.pipeline.session import Session, asked, begun, check_subject, marks, preflight
-from evalrunner.pipeline.via import Piped, Via
+from evalrunner.pipeline.unfinished import ITEMS
+from evalrunner.pipeline.via import Piped, Via, read
 from evalrunner.receipt.schema import Receipt
 from evalrunner.records import Decision, Figures, Item, Judgement, Outcome, Spend
 from evalrunner.subject.unknown import UnknownSubject
@@ -257,12 +258,21 @@ def run(session: Session, examine: Callable[[Session, Sequence[Item]], None] | N
     _open_clients(session, only="openai_compatible")
     preflight(session)
     check_subject(session)
-    piped = select(session)
+    piped = _as_then(session) or select(session)
     if examine is not None:
         examine(session, piped.items)
     _open_clients(session)
-    with begun(session, piped.items):
+    with begun(session, piped):
         return run_async(_produce_and_judge(session, piped), session.halt.ask)
+
+
+def _as_then(session: Session) -> Piped | None:
+    """The items of the run that this one goes on with, where the source may give others by now."""
+    path = None if session.takes_up is None else session.takes_up.folder / ITEMS
+    if path is None or not path.is_file():
+        return None
+    with path.open(encoding="utf-8") as stream:
+        return read(stream, str(path))
 
 
 async def _produce_and_judge(session: Session, piped: Piped) -> Finished:

@@ -19,9 +19,12 @@ from evalrunner.errors import ConfigError, MissingKeyError, Problem
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, Seat, Speaker
 from evalrunner.pipeline.assembly import Identity, identity
-from evalrunner.pipeline.unfinished import CALLS, OUTCOMES, OutcomeLog, TakenUp, under_way
+from evalrunner.pipeline.unfinished import CALLS, ITEMS, OUTCOMES, OutcomeLog, TakenUp, under_way
+from evalrunner.pipeline.via import Piped, lines
+from evalrunner.receipt.files import write_atomic
 from evalrunner.records import Item
 from evalrunner.rubric import Rubric
+from evalrunner.source.base import Moving
 from evalrunner.subject.base import Checked
 
 if TYPE_CHECKING:
@@ -189,15 +192,17 @@ def marks(session: Session, items: Sequence[Item], described: Mapping[str, Any])
 
 
 @contextmanager
-def begun(session: Session, items: Sequence[Item]) -> Iterator[None]:
+def begun(session: Session, piped: Piped) -> Iterator[None]:
     """Notes that the attempt begins, and takes over what the run that it goes on with has paid for.
 
     Raises:
         InputError: it is not what that run was begun with.
         ReceiptNotKeptError: the run folder cannot be written.
     """
-    now = marks(session, items, dict(session.config.subject.described()))
+    now = marks(session, piped.items, dict(session.config.subject.described()))
     full = {part: getattr(now, part).full for part in ("corpus", "prompt", "models", "rubric", "subject")}
+    if isinstance(session.config.source, Moving) and session.takes_up is None:
+        write_atomic(session.folder / ITEMS, "".join(lines(piped.items, None, piped.via)))
     with under_way(session.folder, session.run_id, session.start, full, session.takes_up) as start:
         session.start = start
         if session.takes_up is not None:

@@ -1,8 +1,9 @@
 """A run that has begun: what it needs on disk so that it can be taken up again where it was broken off.
 
 The run folder holds `begun.json` while the run is unfinished, beside `calls.jsonl` and, where the subject
-asks no model of ours, `outcomes.jsonl` (docs/resume.md). A run is taken up in a folder of its own: it copies
-the two, so that its folder is whole, and the earlier one stays as evidence.
+asks no model of ours, `outcomes.jsonl`, and `items.jsonl` where the source may give others later
+(docs/resume.md). A run is taken up in a folder of its own: it copies them, so that its folder is whole, and
+the earlier one stays as evidence.
 """
 
 import fcntl
@@ -27,6 +28,7 @@ from evalrunner.records import Outcome, Record
 BEGUN = "begun.json"
 CALLS = "calls.jsonl"
 OUTCOMES = "outcomes.jsonl"
+ITEMS = "items.jsonl"
 VERSION = 1
 """Of the shape of begun.json and of a line of outcomes.jsonl; a reader refuses a newer one."""
 
@@ -169,7 +171,7 @@ def refuse_changes(begun: Begun, now: Mapping[str, str]) -> None:
 
 
 def _copied(earlier: Path, folder: Path) -> None:
-    for name in (CALLS, OUTCOMES):
+    for name in (CALLS, OUTCOMES, ITEMS):
         with suppress(FileNotFoundError):
             partial = folder / f".{name}.partial"
             shutil.copyfile(earlier / name, partial)

@@ -6,6 +6,20 @@ from evalrunner.records import Item, Selection
 
 
 @runtime_checkable
+class Moving(Protocol):
+    """A source whose items are those of a window of time: asked later, it may give others.
+
+    Attributes:
+        window_days: how long the window is.
+    """
+
+    @property
+    def window_days(self) -> float:
+        """Days."""
+        ...
+
+
+@runtime_checkable
 class Source(Protocol):
     """Gives the items that a selection names, in the selection's order.
 

@@ -6,6 +6,7 @@ Real processes as well where they are the point. What only judges takes the outc
 import json
 import shlex
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -369,3 +370,32 @@ def test_validate_prices_the_worst_case_of_the_panel(folder: Path) -> None:
     assert done.code == 0, done.err
     assert "runs     10 of the subject" in done.out
     assert "calls    openai:gpt-4o: at most 10, and 10 re-asks; at most $" in done.out
+
+
+def test_a_killed_run_is_taken_up_with_its_sample_and_its_outcomes(
+    made: Path, folder: Path, whole: tuple[Done, Any]
+) -> None:
+    process = subprocess.Popen(
+        [*FAST, "run", EVAL, *SOURCE, "subject=mixed"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    def kept() -> int:
+        return sum(len(path.read_text().splitlines()) for path in folder.glob("outputs/run/*/outcomes.jsonl"))
+
+    while kept() < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    (first,) = folder.glob("outputs/run/*")
+    (folder / "issues.json").unlink()
+    (folder / "issues.json").write_text("{}")  # the source would give nothing now
+    before = kept()
+    done = inside(folder, "run", "--resume", first.name, "--json")
+    assert done.json["resumed"]["outcomes"] == before < 5
+    receipt = {name: value for name, value in done.json.items() if name != "resumed"}
+    assert settled(receipt) == settled(whole[1])

@@ -41,9 +41,11 @@ def test_items_come_back_as_they_went() -> None:
     assert back.via == VIA
 
 
-def test_outcomes_come_back_with_exact_costs() -> None:
-    back = read(piped("".join(lines([ITEM], [OUTCOME], VIA))), "stdin")
+def test_outcomes_come_back_with_exact_costs_and_with_what_was_said_of_them() -> None:
+    via = VIA.model_copy(update={"runs": 2, "warnings": ["WEAK ISOLATION (none)"]})
+    back = read(piped("".join(lines([ITEM], [OUTCOME], via))), "stdin")
     assert back.outcomes == [OUTCOME]
+    assert back.via == via
 
 
 def test_blank_lines_are_passed_over() -> None:
