@@ -5,25 +5,66 @@ From Python the commands are functions, imported when first used: `evalrunner.ru
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from evalrunner.api import regress, replay, run, trend, validate
+    from evalrunner.api import judge_items, produce, regress, replay, run, select, trend, validate
     from evalrunner.api import tables as store
+    from evalrunner.asides import (
+        baselines,
+        bless_baseline,
+        cached,
+        check_store,
+        diff_baselines,
+        doctor,
+        explain,
+        import_runs,
+        init,
+        options,
+        save_baseline,
+        schema,
+        show,
+        vacuum_store,
+    )
 
 __version__ = "0.1.0"
 
-_COMMANDS = ("regress", "replay", "run", "trend", "validate")
+__all__ = [
+    "__version__",
+    "baselines",
+    "bless_baseline",
+    "cached",
+    "check_store",
+    "diff_baselines",
+    "doctor",
+    "explain",
+    "import_runs",
+    "init",
+    "judge_items",
+    "options",
+    "produce",
+    "regress",
+    "replay",
+    "run",
+    "save_baseline",
+    "schema",
+    "select",
+    "show",
+    "store",
+    "trend",
+    "vacuum_store",
+    "validate",
+]
 
-__all__ = ["__version__", "regress", "replay", "run", "store", "trend", "validate"]
+_OF_RUNS = ("judge_items", "produce", "regress", "replay", "run", "select", "trend", "validate")
 
 
 def __getattr__(name: str) -> object:
-    """The functions of `evalrunner.api`, and the package `store`, which can be called."""
+    """The functions of `evalrunner.api` and `evalrunner.asides`, and `store`, which can be called."""
     from importlib import import_module
 
-    if name in _COMMANDS:
-        return getattr(import_module("evalrunner.api"), name)
+    if name not in __all__:
+        raise AttributeError(f"module 'evalrunner' has no attribute {name!r}")
     if name == "store":
         return import_module("evalrunner.store")
-    raise AttributeError(f"module 'evalrunner' has no attribute {name!r}")
+    return getattr(import_module("evalrunner.api" if name in _OF_RUNS else "evalrunner.asides"), name)
 
 
 def __dir__() -> list[str]:

@@ -42,11 +42,47 @@ def test_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     assert str(installed / "evalrunner" / "_data" / "rubrics") in where
 
 
-def test_a_folder_of_ones_own_begins_and_runs(installed: Path, tmp_path: Path) -> None:
-    assert run(installed, tmp_path, "init").returncode == 0
-    done = run(installed, tmp_path, "run", "eval=my_takes")
-    assert done.returncode == 0, done.stderr
-    assert "PASS my_takes" in done.stdout
+TRANSCRIPT = """\
+$ evalrunner init
+  evalrunner validate eval=my_takes
+[0]
+$ evalrunner validate eval=my_takes
+The configuration is valid.
+[0]
+$ evalrunner run eval=my_takes
+PASS my_takes, rubric my-1
+[0]
+$ evalrunner baseline save my_takes --reason first
+conf/baseline/my_takes.yaml
+[0]
+$ evalrunner regress baseline=my_takes
+NO REGRESSION
+[0]
+$ sed -i.bak s/0[.]/0.00/ data/takes.jsonl
+[0]
+$ evalrunner regress baseline=my_takes
+- weight_calibration got worse by 9, more than 0.5
+[1]
+"""
+"""From an empty folder to a red gate: commands, a line that each prints, and exit codes."""
+
+
+def test_from_an_empty_folder_to_a_red_gate(installed: Path, tmp_path: Path) -> None:
+    printed = ""
+    for line in TRANSCRIPT.splitlines():
+        if line.startswith("$ "):
+            program, *words = line[2:].split()
+            if program == "evalrunner":
+                done = run(installed, tmp_path, *words)
+            else:
+                done = subprocess.run(
+                    [program, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+                )
+            printed = done.stdout
+        elif line.startswith("["):
+            assert line == f"[{done.returncode}]", done.stderr
+        else:
+            assert line in printed
 
 
 def test_it_holds_every_data_file_and_no_test(installed: Path) -> None:

@@ -3,10 +3,12 @@
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 from evalrunner.baseline.attribution import Side, attributed, text_diffs
 from evalrunner.baseline.written import Saved, content
@@ -24,9 +26,10 @@ from evalrunner.errors import (
     nearest,
     show,
 )
-from evalrunner.receipt.compare import compare
+from evalrunner.receipt.compare import Comparison, compare
 from evalrunner.receipt.fingerprint import canonical_json, of_text
 from evalrunner.reporter.difference import print_difference
+from evalrunner.reporter.items import untold
 from evalrunner.reporter.text import as_it_stands, plain
 from evalrunner.reporter.whole import print_whole
 from evalrunner.stats.rounding import shown
@@ -57,34 +60,61 @@ def main(tokens: Sequence[str]) -> int:
     return action(arguments.read(tokens[1:]))
 
 
-def _save(given: Namespace) -> int:
-    """Writes a new baseline; one that is there is left alone."""
-    if not _NAME.fullmatch(given.name):
+def save(name: str, run: str | None, reason: str | None) -> list[Path]:
+    """Writes a new baseline, and returns its files; one that is there is left alone.
+
+    Args:
+        name: of the baseline.
+        run: what it is saved from, by whatever name it has; None takes the newest attempt.
+        reason: why.
+
+    Raises:
+        UsageError: it is no name, or that of a baseline.
+        InputError: there is no such run, or it cannot be a bar.
+    """
+    if not _NAME.fullmatch(name):
         allowed = "a word of letters, digits, - and _ that starts with a letter"
-        raise UsageError(Problem("baseline", "is no name for a baseline", show(given.name), allowed))
-    path = saving.file_of(given.name)
+        raise UsageError(Problem("baseline", "is no name for a baseline", show(name), allowed))
+    path = saving.file_of(name)
     if path.exists():
         what = "is there already, and is renewed with a reason"
-        raise UsageError(
-            Problem(near(path), what, None, f"evalrunner baseline bless {given.name} --reason TEXT")
-        )
-    _written(given.name, saving.write(given.name, _run(given.run), given.reason, None, {}))
+        raise UsageError(Problem(near(path), what, None, f"evalrunner baseline bless {name} --reason TEXT"))
+    return _kept(name, _run(run), reason, None, {})
+
+
+def bless(name: str, run: str | None, reason: str) -> tuple[Side | None, list[Path]]:
+    """Renews a baseline from a run; its bar for `regress` stays as it is.
+
+    Args:
+        name, run, reason: as of `save`; None takes the newest attempt of the baseline's eval.
+
+    Returns:
+        What it was, None where it held no figures, and its files.
+
+    Raises:
+        InputError: there is no such baseline or run, or they are of two evals.
+    """
+    path = saving.file_of(name)
+    text = saving.text_of(name)
+    old = content(text, near(path))
+    before = saving.of_baseline(saving.read(name)) if "baseline" in old else None
+    origin = _run(run, None if before is None else before.receipt.eval)
+    if before is not None and before.receipt.eval != origin.receipt.eval:
+        what = f"is of {origin.receipt.eval}, and baseline {name} of {before.receipt.eval}"
+        raise InputError(Problem("--from", what))
+    kept = {"regress": old["regress"]} if isinstance(old.get("regress"), dict) else {}
+    return before, _kept(name, origin, reason, of_text(canonical_json(old)).full, kept)
+
+
+def _save(given: Namespace) -> int:
+    """Saves, and names the files."""
+    _written(given.name, save(given.name, given.run, given.reason))
     return EXIT_OK
 
 
 def _bless(given: Namespace) -> int:
-    """Renews a baseline from a run, and says what that changes. Its bar for `regress` stays as it is."""
-    path = saving.file_of(given.name)
-    text = saving.text_of(given.name)
-    old = content(text, near(path))
-    before = saving.of_baseline(saving.read(given.name)) if "baseline" in old else None
-    run = _run(given.run, None if before is None else before.receipt.eval)
-    if before is not None and before.receipt.eval != run.receipt.eval:
-        what = f"is of {run.receipt.eval}, and baseline {given.name} of {before.receipt.eval}"
-        raise InputError(Problem("--from", what))
-    kept = {"regress": old["regress"]} if isinstance(old.get("regress"), dict) else {}
-    previous = of_text(canonical_json(old)).full
-    files = saving.write(given.name, run, given.reason, previous, kept)
+    """Renews, says what that changes, and names the files."""
+    before, files = bless(given.name, given.run, given.reason)
     if before is not None:
         after = saving.of_baseline(saving.read(given.name))
         _differing(replace(before, label=f"{before.label} before"), after)
@@ -92,13 +122,22 @@ def _bless(given: Namespace) -> int:
     return EXIT_OK
 
 
+def _kept(
+    name: str, run: Origin, reason: str | None, previous: str | None, kept: Mapping[str, Any]
+) -> list[Path]:
+    files = saving.write(name, run, reason, previous, kept)
+    if why := untold(run.receipt):
+        say(why)
+    return files
+
+
 def _run(name: str | None, eval_name: str | None = None) -> Origin:
     return origin(newest(eval_name) if name is None else named(name), name)
 
 
-def _written(name: str, files: Sequence[object]) -> None:
+def _written(name: str, files: Sequence[Path]) -> None:
     for path in files:
-        sys.stdout.write(f"{near(path)}\n")  # type: ignore[arg-type]
+        sys.stdout.write(f"{near(path)}\n")
     say(f"commit it, and compare with it: evalrunner regress baseline={name}")
 
 
@@ -150,7 +189,7 @@ def _show(given: Namespace) -> int:
         sys.stdout.write(f"{name:<12} {plain(text)}\n")
     for part, sha in (saved.receipt.fingerprints.model_dump() if saved.receipt.fingerprints else {}).items():
         sys.stdout.write(f"{part:<12} {sha or '-'}\n")
-    print_whole(saved.receipt.to_json(), sys.stdout)
+    print_whole(saved.receipt, sys.stdout)
     return EXIT_OK
 
 
@@ -160,10 +199,15 @@ def _diff(given: Namespace) -> int:
     return EXIT_OK
 
 
-def _differing(before: Side, after: Side) -> None:
+def difference(before: Side, after: Side) -> Comparison:
+    """All that differs; its warnings say what is behind it."""
     comparison = compare(before.receipt, after.receipt, Decimal(0))
-    comparison = replace(comparison, warnings=tuple(attributed(before, after)))
-    print_difference(comparison, before.receipt.to_json(), after.receipt.to_json(), sys.stdout)
+    return replace(comparison, warnings=tuple(attributed(before, after)))
+
+
+def _differing(before: Side, after: Side) -> None:
+    comparison = difference(before, after)
+    print_difference(comparison, before.receipt, after.receipt, sys.stdout)
     for line in text_diffs(before, after):
         sys.stdout.write(f"{as_it_stands(line)}\n")
 

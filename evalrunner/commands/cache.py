@@ -47,8 +47,17 @@ def main(tokens: Sequence[str]) -> int:
         arguments.add_argument("--all", action="store_true", help="all of them")
     arguments.add_argument("overrides", nargs="*", help="such as cache_dir=FOLDER")
     given = arguments.read(tokens[1:])
-    folder = run_config(composed("run", given.overrides)).cache_dir
+    folder = configured_folder(given.overrides)
     return _list(folder, given) if word == "list" else _prune(folder, given)
+
+
+def configured_folder(overrides: Sequence[str]) -> Path:
+    """Where replies are kept.
+
+    Raises:
+        UsageError, ConfigError: the overrides do not fit.
+    """
+    return run_config(composed("run", overrides)).cache_dir
 
 
 @dataclass

@@ -18,7 +18,7 @@ def main(tokens: Sequence[str]) -> int:
     arguments.add_argument("after", help="the same")
     arguments.add_argument("overrides", nargs="*", help="such as store.path=FILE")
     given = arguments.read(tokens)
-    before, after = found([given.before, given.after], configured_store(given.overrides))
+    before, after = found([given.before, given.after], configured_store(given.overrides), doubted=False)
     comparison = compare(before, after, Decimal(0))
-    print_difference(comparison, before.to_json(), after.to_json(), sys.stdout)
+    print_difference(comparison, before, after, sys.stdout)
     return 0

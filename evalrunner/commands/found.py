@@ -11,8 +11,13 @@ from evalrunner.receipt.schema import Receipt
 from evalrunner.store.base import Store
 
 
-def found(names: Sequence[str], store: Store) -> list[Receipt]:
-    """The receipts of these names, in order; what is doubtful about them is said on stderr.
+def found(names: Sequence[str], store: Store, *, doubted: bool = True) -> list[Receipt]:
+    """The receipts of these names, in order.
+
+    Args:
+        names: as given.
+        store: where ids are looked up.
+        doubted: say what is doubtful about them; False where a comparison does.
 
     Raises:
         InputError: names that are no receipt's; all of them, with what was looked for.
@@ -25,7 +30,7 @@ def found(names: Sequence[str], store: Store) -> list[Receipt]:
         except InputError as error:
             problems += error.problems
             continue
-        for line in doubts:
+        for line in doubts if doubted else ():
             say(f"warning: {line}")
         receipts.append(receipt)
     if problems:

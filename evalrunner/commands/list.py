@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalrunner.commands.arguments import Arguments
-from evalrunner.errors import InputError, Problem, UsageError, nearest
+from evalrunner.errors import InputError, Problem, UsageError, nearest, show
 from evalrunner.paths import data_root, user_folder
 from evalrunner.reporter.text import plain
 
@@ -16,11 +16,9 @@ def main(tokens: Sequence[str]) -> int:
     """Lists all groups, or the options of one."""
     arguments = Arguments("list")
     arguments.add_argument("group", nargs="?", help="only this group")
-    wanted = arguments.read(tokens).group
-    groups = options()
-    if wanted is not None and wanted not in groups:
-        raise UsageError(Problem("list", "no such group", wanted, ", ".join(groups), nearest(wanted, groups)))
-    shown = groups if wanted is None else {wanted: groups[wanted]}
+    arguments.add_argument("--config-dir", metavar="DIR", help="also the options of this folder, as of run")
+    given = arguments.read(tokens)
+    shown = chosen(given.group, given.config_dir)
     wide = max((len(name) for names in shown.values() for name in names), default=0)
     for group, names in shown.items():
         sys.stdout.write(f"{group}\n")
@@ -29,10 +27,32 @@ def main(tokens: Sequence[str]) -> int:
     return 0
 
 
-def options() -> dict[str, dict[str, tuple[Path, str]]]:
-    """group -> option -> (file, where from), sorted. An option of the user's hides a packaged one."""
+def chosen(wanted: str | None, config_dir: str | None) -> dict[str, dict[str, tuple[Path, str]]]:
+    """The options of one group, or of all; see `options`.
+
+    Raises:
+        UsageError: there is no such group, or `--config-dir` is no folder.
+    """
+    groups = options(config_dir)
+    if wanted is not None and wanted not in groups:
+        raise UsageError(Problem("list", "no such group", wanted, ", ".join(groups), nearest(wanted, groups)))
+    return groups if wanted is None else {wanted: groups[wanted]}
+
+
+def options(config_dir: str | None = None) -> dict[str, dict[str, tuple[Path, str]]]:
+    """group -> option -> (file, where from), sorted.
+
+    An option of the user's hides a packaged one, and both hide one of `--config-dir`.
+
+    Raises:
+        UsageError: `--config-dir` is no folder.
+    """
     found: dict[str, dict[str, tuple[Path, str]]] = {}
-    for folder, origin in ((data_root() / "conf", "package"), (user_folder("conf"), "yours")):
+    given = None if config_dir is None else Path(config_dir)
+    if given is not None and not given.is_dir():
+        raise UsageError(Problem("--config-dir", "is no folder", show(config_dir)))
+    folders = ((given, "given"), (data_root() / "conf", "package"), (user_folder("conf"), "yours"))
+    for folder, origin in folders:
         if folder is None:
             continue
         for path in sorted(folder.rglob("*.yaml")):
@@ -40,7 +60,7 @@ def options() -> dict[str, dict[str, tuple[Path, str]]]:
             if group == "." or group.split("/")[0] in NOT_GROUPS:
                 continue
             options = found.setdefault(group, {})
-            shadows = origin == "yours" and path.stem in options
+            shadows = origin == "yours" and options.get(path.stem, (path, "given"))[1] == "package"
             options[path.stem] = (path, "shadows" if shadows else origin)
     return {group: dict(sorted(names.items())) for group, names in sorted(found.items())}
 

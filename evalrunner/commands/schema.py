@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from evalrunner.commands.arguments import Arguments
 from evalrunner.config.schemas import SCHEMAS, written
@@ -17,9 +18,18 @@ def main(tokens: Sequence[str]) -> int:
         for each, make in SCHEMAS.items():
             sys.stdout.write(f"{each:<8} {make()['title']}\n")
         return 0
+    sys.stdout.write(written(made(name)))
+    return 0
+
+
+def made(name: str) -> dict[str, Any]:
+    """A schema.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
     if name not in SCHEMAS:
         raise UsageError(
             Problem("schema", "there is no schema of this", name, ", ".join(SCHEMAS), nearest(name, SCHEMAS))
         )
-    sys.stdout.write(written(SCHEMAS[name]()))
-    return 0
+    return SCHEMAS[name]()

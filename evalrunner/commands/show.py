@@ -17,9 +17,8 @@ def main(tokens: Sequence[str]) -> int:
     arguments.add_argument("overrides", nargs="*", help="such as store.path=FILE")
     given = arguments.read(tokens)
     [receipt] = found([given.run], configured_store(given.overrides))
-    whole = receipt.to_json()
     if given.item is not None:
-        print_item(whole, given.item, sys.stdout)
+        print_item(receipt.to_json(), given.item, sys.stdout)
     else:
-        print_whole(whole, sys.stdout)
+        print_whole(receipt, sys.stdout)
     return 0

@@ -59,7 +59,7 @@ def _check(given: Namespace) -> int:
     Raises:
         StoreError: the store is broken.
     """
-    found = checking.check(_duckdb(given.overrides))
+    found = checking.check(configured(given.overrides))
     if given.json:
         sys.stdout.write(readable_json(checking.as_json(found), indent=True) + "\n")
     else:
@@ -109,7 +109,7 @@ def _import(given: Namespace) -> int:
     paths = [Path(each) for each in words if each not in overrides]
     if not paths:
         raise UsageError(Problem("store import", "needs a PATH", None, "evalrunner store import --help"))
-    store = _duckdb(overrides)
+    store = configured(overrides)
     try:
         done = importing.bring_in(store, paths, say)
     except importing.NothingThereError as error:
@@ -132,7 +132,7 @@ def _runs(count: int) -> str:
 
 def _vacuum(given: Namespace) -> int:
     """Says how large the database was, and is."""
-    store = _duckdb(given.overrides)
+    store = configured(given.overrides)
     sizes = vacuum(store, say)
     if sizes is None:
         say("no runs yet")
@@ -178,7 +178,12 @@ def _export(given: Namespace) -> int:
     return EXIT_OK
 
 
-def _duckdb(overrides: Sequence[str]) -> DuckdbStore:
+def configured(overrides: Sequence[str]) -> DuckdbStore:
+    """The configured store.
+
+    Raises:
+        UsageError, ConfigError: the overrides do not fit, or the store is none in a file.
+    """
     store: Store = configured_store(overrides)
     if not isinstance(store, DuckdbStore):
         raise UsageError(Problem("store", "is none in a DuckDB file", type(store).__name__, "store=duckdb"))

@@ -18,9 +18,10 @@ from fractions import Fraction
 from typing import Literal
 
 from evalrunner.errors import EXIT_FAIL, EXIT_INCONCLUSIVE, EXIT_OK
+from evalrunner.receipt.doubts import doubts
 from evalrunner.receipt.jsontext import number
 from evalrunner.receipt.schema import Receipt
-from evalrunner.receipt.scores import mean, mean_follows, overall, overall_follows
+from evalrunner.receipt.scores import mean, overall
 from evalrunner.receipt.values import as_decimal
 
 Outcome = Literal["ok", "regression", "inconclusive"]
@@ -191,11 +192,7 @@ def _differences(baseline: Receipt, now: Receipt) -> Iterator[str]:
 
 
 def _doubts(receipt: Receipt, side: str) -> Iterator[str]:
-    for name in receipt.scores:
-        if not mean_follows(receipt, name):
-            yield f"{side}: the mean of {name} does not follow from its scores; it is taken as written"
-    if not overall_follows(receipt):
-        yield f"{side}: the overall score does not follow from the dimensions; it is taken as written"
+    return (f"{side}: {line}" for line in doubts(receipt))
 
 
 def _show(value: Fraction, threshold: Decimal) -> str:

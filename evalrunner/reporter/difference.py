@@ -5,22 +5,25 @@ from decimal import Decimal
 from typing import Any, TextIO
 
 from evalrunner.receipt.compare import Comparison
+from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.comparison import figure, signed
+from evalrunner.reporter.items import Changed, measured, most_changed, untold
 from evalrunner.reporter.terminal import console_on
 from evalrunner.reporter.text import plain
-from evalrunner.reporter.whole import items
 from evalrunner.stats.rounding import shown
 
 MOST_ITEMS = 5
 
 
-def print_difference(
-    comparison: Comparison, before: Mapping[str, Any], after: Mapping[str, Any], stream: TextIO
-) -> None:
-    """What differs besides the figures, then deltas by figure, by seat and by item."""
+def print_difference(comparison: Comparison, old: Receipt, new: Receipt, stream: TextIO) -> None:
+    """What differs besides the figures, then deltas by figure, by seat and by item.
+
+    Where items have no figures of their own it says why, and what mends that.
+    """
     from rich.table import Table
     from rich.text import Text
 
+    before, after = old.to_json(), new.to_json()
     console = console_on(stream)
     console.print(Text("What differs", style="bold"))
     for line in comparison.warnings or ("nothing: the same corpus, prompt, panel and rubric",):
@@ -42,15 +45,23 @@ def print_difference(
         )
     if comparison.changes:
         console.print(table)
-    moved = _items(before, after)
+    moved = [each for each in most_changed(old, new, MOST_ITEMS) if each.delta]
     if moved:
-        console.print(Text("Items that moved most", style="bold"))
-        for name, delta, old, new in moved[:MOST_ITEMS]:
-            console.print(
-                Text(
-                    f"- {plain(name)}: {shown(old)} to {shown(new)}, {'+' if delta > 0 else ''}{shown(delta)}"
-                )
-            )
+        count = measured(old, new)
+        console.print(
+            Text(f"Items that moved most, and what each moves the mean of {count} items", style="bold")
+        )
+        for each in moved:
+            console.print(Text(f"- {plain(each.item)}: {_move(each, count)}"))
+    for line in dict.fromkeys(filter(None, map(untold, (old, new)))):
+        console.print(Text(line, style="dim"))
+
+
+def _move(change: Changed, count: int) -> str:
+    """An item's figures, its delta, and its share in the delta of the mean over all items of both sides."""
+    assert change.before is not None
+    words = [each.words.removeprefix("mean ") for each in (change.before, change.now)]
+    return f"{words[0]} to {words[1]}, {signed(change.delta)}; {signed(change.delta / count)} of the mean"
 
 
 def _seats(receipt: Mapping[str, Any]) -> list[str]:
@@ -69,12 +80,3 @@ def _seat_delta(before: Mapping[str, Any], after: Mapping[str, Any], dimension: 
         return "-"
     delta = Decimal(str(sides[1])) - Decimal(str(sides[0]))
     return f"{'+' if delta > 0 else ''}{shown(delta)}"
-
-
-def _items(
-    before: Mapping[str, Any], after: Mapping[str, Any]
-) -> list[tuple[str, Decimal, Decimal, Decimal]]:
-    """Items scored by themselves on both sides: name, delta, before, after; the largest moves first."""
-    old, new = dict(items(before)), dict(items(after))
-    moves = [(name, new[name] - old[name], old[name], new[name]) for name in old if name in new]
-    return sorted((move for move in moves if move[1]), key=lambda move: (-abs(move[1]), move[0]))

@@ -12,6 +12,11 @@ from evalrunner.stats.rounding import shown
 
 SAID = "said"
 CODE = "matched by code"
+TOGETHER = (
+    "Judges saw several items in one prompt, and such items have no figure of their own; "
+    "with judge.chunk_size=1 each has."
+)
+UNTOLD = "The receipt does not tell what was said of single items."
 
 
 @dataclass(frozen=True)
@@ -76,11 +81,28 @@ def most_changed(before: Receipt, now: Receipt, limit: int) -> list[Changed]:
     return sorted(changed, key=lambda each: (-abs(each.delta), each.delta, -each.others))[:limit]
 
 
+def measured(before: Receipt, now: Receipt) -> int:
+    """How many items have a figure on both sides."""
+    old, new = told(before), told(now)
+    return sum(
+        old[item].figure is not None and new[item].figure is not None for item in old.keys() & new.keys()
+    )
+
+
 def lowest(receipt: Receipt, limit: int) -> list[Changed]:
     """The items with the lowest figures; only those that have one."""
     every = [(each.figure, item, each) for item, each in told(receipt).items() if each.figure is not None]
     every.sort(key=lambda each: each[0])
     return [Changed(item, None, each) for _, item, each in every[:limit]]
+
+
+def untold(receipt: Receipt) -> str | None:
+    """Why items have no figures of their own, and what mends it; None where all have, or none could."""
+    if not receipt.scores:
+        return None
+    if any(len(row.item_ids) > 1 and row.values for row in counted(receipt)):
+        return TOGETHER
+    return None if told(receipt) else UNTOLD
 
 
 def counted(receipt: Receipt) -> list[JudgementRow]:

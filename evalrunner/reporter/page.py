@@ -17,7 +17,7 @@ from evalrunner.reporter.checks import (
     of_eval,
     side,
 )
-from evalrunner.reporter.items import Changed, Told, lowest, most_changed, told
+from evalrunner.reporter.items import Changed, Told, lowest, most_changed, told, untold
 from evalrunner.reporter.markdown import escaped, table, within
 from evalrunner.reporter.terminal import money
 from evalrunner.reporter.text import plain
@@ -166,18 +166,26 @@ def _lines(lines: Sequence[str]) -> str:
 
 def _items(receipt: Receipt, report: Report) -> Iterator[str]:
     """A heading and the items; where judges saw several items at once, what they said of all together."""
-    if report.against is None:
+    old = None if report.against is None else parse(report.against.baseline)
+    if old is None:
         found, title = lowest(receipt, ITEMS), "Lowest items"
     else:
-        found = most_changed(parse(report.against.baseline), receipt, ITEMS)
-        title = "Most changed items"
+        found, title = most_changed(old, receipt, ITEMS), "Most changed items"
     if found:
         yield f"#### {title}"
         yield from map(_item, found)
     elif not told(receipt):
-        yield from _together(receipt, report)
-    elif report.against is not None:
+        yield from _together(receipt, old)
+    elif old is not None and untold(old) is None:
         yield "No item changed."
+    if why := untold(receipt):
+        yield _code(why)
+    elif old is not None and (why := untold(old)):
+        yield f"Of the baseline: {_code(why)}"
+
+
+def _code(text: str) -> str:
+    return text.replace("judge.chunk_size=1", "`judge.chunk_size=1`")
 
 
 def _item(changed: Changed) -> str:
@@ -212,10 +220,9 @@ def _cell(before: Told | None, now: Told, row: str, judge: str) -> str:
     return f"{texts[0]} → {texts[1]}" if brief else f"baseline: {texts[0]}<br>now: {texts[1]}"
 
 
-def _together(receipt: Receipt, report: Report) -> Iterator[str]:
+def _together(receipt: Receipt, old: Receipt | None) -> Iterator[str]:
     """The judges side by side, dimension by dimension, where a panel saw all items at once."""
     models = [*next(iter(receipt.scores.values())).per_model] if receipt.scores else []
-    old = None if report.against is None else parse(report.against.baseline)
     if len(models) > 1:
         cells = []
         for name in list(receipt.scores)[:MOST_ROWS]:
@@ -227,11 +234,6 @@ def _together(receipt: Receipt, report: Report) -> Iterator[str]:
                 cells.append([escaped(name), *row])
         yield "#### What each judge said"
         yield table(["", *(escaped(model, 60) for model in models)], cells)
-    if receipt.scores:
-        yield (
-            "The judges saw several items in one prompt, so no item has a figure of its own; "
-            "with `judge.chunk_size=1` each has."
-        )
 
 
 def _seat(old: Receipt | None, name: str, model: str, now: str) -> str:

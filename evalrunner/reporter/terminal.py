@@ -106,21 +106,22 @@ def _verdict(console: "Console", receipt: Mapping[str, Any]) -> None:
 
 def _dimensions(receipt: Mapping[str, Any]) -> "Table":
     from rich.table import Table
+    from rich.text import Text
 
     bars = receipt.get("threshold") or {}
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("dimension", "mean", "min"):
         table.add_column(heading, justify="left" if heading == "dimension" else "right")
-    seats: list[str] = list(next(iter(receipt["scores"].values()))["per_model"])
+    seats = list(dict.fromkeys(seat for score in receipt["scores"].values() for seat in score["per_model"]))
     for seat in seats:
-        table.add_column(plain(seat), justify="right", overflow="fold")
+        table.add_column(Text(plain(seat)), justify="right", overflow="fold")
     for name, score in receipt["scores"].items():
         low = _below(score["mean"], bars.get("mean_min")) or _below(score["min"], bars.get("min_min"))
         table.add_row(
-            name,
+            Text(plain(name)),
             shown(score["mean"], bars.get("mean_min")),
             shown(score["min"], bars.get("min_min")),
-            *(shown(score["per_model"][seat], None) for seat in seats),
+            *(shown(score["per_model"][seat], None) if seat in score["per_model"] else "" for seat in seats),
             style="red" if low else None,
         )
     if receipt["overall_score"] is not None:
@@ -134,6 +135,7 @@ def _below(value: float, bar: float | None) -> bool:
 
 def _metrics(metrics: Mapping[str, Any]) -> "Table":
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for heading in ("metric", "value", "95 % interval", "n"):
@@ -142,7 +144,7 @@ def _metrics(metrics: Mapping[str, Any]) -> "Table":
         low, high = metric.get("ci_low"), metric.get("ci_high")
         interval = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
         value = "undefined" if metric["value"] is None else f"{metric['value']:.3f}"
-        table.add_row(name, value, interval, str(metric["n"]))
+        table.add_row(Text(plain(name)), value, interval, str(metric["n"]))
     return table
 
 
@@ -154,11 +156,11 @@ def _groups(groups: Mapping[str, Any], names: Sequence[str]) -> "Table":
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("group")
     for name in names:
-        table.add_column(name.replace("_", " "), justify="right")
+        table.add_column(Text(plain(name.replace("_", " "))), justify="right")
     for group, cells in groups.items():
         for cell, metrics in cells.items():
             figures = [_brief(metrics[name]) if name in metrics else "" for name in names]
-            table.add_row(Text(f"{group} {plain(cell)}"), *figures)
+            table.add_row(Text(plain(f"{group} {cell}")), *figures)
     return table
 
 

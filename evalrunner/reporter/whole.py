@@ -5,7 +5,9 @@ from decimal import Decimal
 from typing import Any, TextIO
 
 from evalrunner.errors import InputError, Problem, nearest, show
+from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.base import Report
+from evalrunner.reporter.items import untold
 from evalrunner.reporter.terminal import TerminalReporter, console_on, money
 from evalrunner.reporter.text import plain
 from evalrunner.stats.rounding import shown
@@ -13,10 +15,11 @@ from evalrunner.stats.rounding import shown
 LOWEST = 5
 
 
-def print_whole(receipt: Mapping[str, Any], stream: TextIO) -> None:
+def print_whole(whole: Receipt, stream: TextIO) -> None:
     """What decided, all improvements and errors, the settings that mattered, the spend, the lowest items."""
     from rich.text import Text
 
+    receipt = whole.to_json()
     TerminalReporter(improvements=1000, errors=1000).report(Report(receipt), stream)
     console = console_on(stream)
     console.print(Text("What mattered", style="bold"))
@@ -32,6 +35,8 @@ def print_whole(receipt: Mapping[str, Any], stream: TextIO) -> None:
             console.print(Text(f"- {plain(name)}: {shown(mean)}"))
             for line in said(receipt, name):
                 console.print(Text(f"    {plain(line)}"))
+    if why := untold(whole):
+        console.print(Text(why, style="dim"))
 
 
 def print_item(receipt: Mapping[str, Any], item: str, stream: TextIO) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from evalrunner.baseline.written import BLOCK, LARGE, dump, load, plain, receipt_block, rows_sha
@@ -16,6 +16,8 @@ from evalrunner.receipt.schema import Receipt, parse
 from evalrunner.receipt.scores import mean
 
 SHA = "0123456789abcdef" * 4
+ANY_MACHINE = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+"""For properties: how fast a machine is, is none of what they state."""
 
 
 def receipt(scores: Mapping[str, Any] | None = None, **more: Any) -> Receipt:
@@ -86,7 +88,7 @@ def test_what_looks_like_a_number_stays_a_text() -> None:
     assert back == receipt()
 
 
-@settings(deadline=None)
+@ANY_MACHINE
 @given(st.text(max_size=30), st.lists(st.text(max_size=20), max_size=3))
 @example("${oc.env:HOME} \\${x} $${y}", ["'\"#: - [] {}", "a\r\nb\u2028c\x85d\x00e", " lead and trail "])
 @example("\x85x", ["\u2028x", "a\x85b", "\x85\n", "\ufeffx", "x\t", "\U0008ad30", "é\xa0 "])
@@ -100,7 +102,7 @@ def test_texts_come_back_letter_by_letter(reason: str, improvements: list[str]) 
         assert found.receipt == of
 
 
-@settings(deadline=None)
+@ANY_MACHINE
 @given(st.dictionaries(st.text(min_size=1, max_size=12), st.just(1), max_size=4))
 @example({"1e5": 1, "null": 1, "true": 1, "0": 1, "~": 1, "a.b": 1, "-": 1, ": x": 1})
 def test_names_come_back_letter_by_letter(names: dict[str, int]) -> None:
@@ -108,7 +110,7 @@ def test_names_come_back_letter_by_letter(names: dict[str, int]) -> None:
     assert again(of).receipt.answered_by == {name: [name] for name in names}
 
 
-@settings(deadline=None)
+@ANY_MACHINE
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-1000, max_value=1000))
 @example(Decimal("0.1234567890123456789"))
 @example(Decimal("7.0000000000000000001"))

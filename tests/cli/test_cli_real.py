@@ -62,7 +62,7 @@ def test_a_sweep_over_real_runs(tmp_path: Path) -> None:
         (["run", "threshold=0.5"], "--threshold 0.5 or regress.threshold=0.5"),
         (
             ["run", "source.path=${nope}"],
-            "source.path: cannot be resolved: Interpolation key 'nope' not found",
+            "source.path: cannot be resolved: names the key 'nope', which is not there",
         ),
         (["run", "panel=tabs"], "panel/tabs.yaml:2:1: is no YAML"),
         (["run", "source.path=nowhere.jsonl"], "nowhere.jsonl"),

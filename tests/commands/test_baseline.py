@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 from hydra.core.hydra_config import HydraConfig
-from program import Done, environment, evalrunner
+from program import Done, environment
+from program import evalrunner as process
+from program import inside as evalrunner
 
 from evalrunner import cli
 from evalrunner.paths import data_root, demo
@@ -148,8 +150,7 @@ def test_the_same_in_a_process_of_its_own(team: Path) -> None:
     path = team / "conf" / "baseline" / "takes.yaml"
     path.write_text(path.read_text().replace("threshold: 0.5", "threshold: 9"))
     commit(team)
-    assert evalrunner(team, "regress", "baseline=takes").code == 0
-    red = evalrunner(team, "regress", "baseline=takes", "--against-ref", "main")
+    red = process(team, "regress", "baseline=takes", "--against-ref", "main")
     assert (red.code, "REGRESSION" in red.out) == (1, True)
 
 
@@ -305,12 +306,29 @@ def test_locked_names_the_rubrics_file(team: Path, main: Main) -> None:
     assert "rubrics/takes_quality.yaml changed" in done.err
 
 
+def test_regress_needs_something_to_compare_with(main: Main) -> None:
+    done = main("regress")
+    assert (done.code, done.out) == (3, "")
+    assert "against: the receipt to compare with is not given: --against FILE, or baseline=NAME [" in done.err
+
+
 def test_locked_needs_something_to_lock_to(main: Main) -> None:
     done = main("run", "--locked")
     assert (done.code, "baseline=NAME" in done.err) == (3, True)
 
 
 # saving -------------------------------------------------------------------------------------------
+
+
+def test_where_rows_hold_no_figures_of_items_it_is_said_with_the_remedy(team: Path, main: Main) -> None:
+    assert "judge.chunk_size=1" not in main("baseline", "save", "single").err
+    assert main("run", "source.path=takes.jsonl", "--limit", "12").code == 0
+    done = main("baseline", "save", "whole")
+    assert done.code == 0
+    remedy = "such items have no figure of their own; with judge.chunk_size=1 each has."
+    assert remedy in done.err
+    for words in (("show", "whole"), ("diff", "takes", "whole")):
+        assert remedy in " ".join(main("baseline", *words).out.split())
 
 
 def test_a_receipt_alone_is_enough_where_it_tells_all(team: Path, main: Main) -> None:

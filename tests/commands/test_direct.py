@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from loopback import Loopback, error, score_all
-from program import evalrunner
+from program import inside as evalrunner
 
 
 def test_a_run_with_the_direct_client_passes_without_litellm(tmp_path: Path) -> None:

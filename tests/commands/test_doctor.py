@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from loopback import Loopback, error, refusing_url, text
-from program import Done, evalrunner
+from program import Done
+from program import evalrunner as process
+from program import inside as evalrunner
 
 KEY = "sk-a-secret-value"
 
@@ -22,7 +24,7 @@ def panel(url: str, *names: str) -> str:
 
 
 def test_an_empty_folder_is_well_and_stays_empty(tmp_path: Path) -> None:
-    done = evalrunner(tmp_path, "doctor")
+    done = process(tmp_path, "doctor")
     assert (done.code, done.err) == (0, "")
     told = lines(done)
     assert set(told) >= {"python", "evalrunner", "hydra-core", "litellm", "duckdb", "git", "bubblewrap"}
@@ -37,6 +39,16 @@ def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     assert "openai:gpt-4o: OPENAI_API_KEY is set" in done.out
     assert "the API key is missing: set ANTHROPIC_API_KEY" in done.out
     assert KEY not in done.out + done.err
+
+
+def test_a_panel_of_another_folder_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "more" / "panel").mkdir(parents=True)
+    text = "_target_: evalrunner.model.panel.Panel\nmodels: [{id: 'openai:gpt-4o', api_key_env: OWN_KEY}]\n"
+    (tmp_path / "more" / "panel" / "theirs.yaml").write_text(text)
+    done = evalrunner(tmp_path, "doctor", "panel=theirs", "--config-dir", "more", env={"OWN_KEY": KEY})
+    assert done.code == 0, done.err
+    assert "openai:gpt-4o: OWN_KEY is set" in done.out
+    assert evalrunner(tmp_path, "doctor", "panel=theirs").code == 3
 
 
 def test_the_store_is_counted(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ def shas(folder: Path, *words: str, **env: str) -> dict[str, str]:
 
 def test_neither_locale_nor_hash_seed_nor_panel_order_changes_them(tmp_path: Path) -> None:
     with Loopback(score_all(8)) as server:
-        one = f"{{id:'openai:gpt-4o',api_base:'{server.url('openai')}'}}"
-        two = f"{{id:'ünï/cödé',api_base:'{server.url('openai')}',temperature:0}}"
+        endpoint = f"client:openai_compatible,api_base:'{server.url('openai')}'"
+        one = f"{{id:'openai:gpt-4o',{endpoint}}}"
+        two = f"{{id:'ünï/cödé',{endpoint},temperature:0}}"
         first = shas(tmp_path, f"panel.models=[{one},{two}]", LC_ALL="C", PYTHONHASHSEED="1")
         second = shas(tmp_path, f"panel.models=[{two},{one}]", LC_ALL="C.UTF-8", PYTHONHASHSEED="2")
     assert first == second
@@ -28,8 +29,8 @@ def test_each_of_them_changes_with_its_own_part_and_with_no_other(tmp_path: Path
     with Loopback(score_all(8)) as server:
 
         def panel(name: str, temperature: float) -> str:
-            seat = f"{{id:'{name}',api_base:'{server.url('openai')}',temperature:{temperature}}}"
-            return f"panel.models=[{seat}]"
+            endpoint = f"client:openai_compatible,api_base:'{server.url('openai')}'"
+            return f"panel.models=[{{id:'{name}',{endpoint},temperature:{temperature}}}]"
 
         base = shas(tmp_path, panel("openai:a", 0))
         changes = {
@@ -47,7 +48,7 @@ def test_each_of_them_changes_with_its_own_part_and_with_no_other(tmp_path: Path
 
 def test_an_identical_run_is_one_receipt_and_two_attempts(tmp_path: Path) -> None:
     for _ in range(2):
-        assert evalrunner(tmp_path, "run").code == 0
-    assert len(evalrunner(tmp_path, "trend", "--json").json["rows"]) == 1
-    assert len(evalrunner(tmp_path, "trend", "--attempts", "--json").json["rows"]) == 2
+        assert inside(tmp_path, "run").code == 0
+    assert len(inside(tmp_path, "trend", "--json").json["rows"]) == 1
+    assert len(inside(tmp_path, "trend", "--attempts", "--json").json["rows"]) == 2
     assert len(list((tmp_path / "outputs" / "receipts").iterdir())) == 1

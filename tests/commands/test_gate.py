@@ -90,16 +90,16 @@ def test_the_labels_of_the_corpus_reach_no_provider(passed: tuple[Path, Done, Lo
 def test_replay_trend_and_regress_agree_with_the_run(passed: tuple[Path, Done, Loopback]) -> None:
     folder, done, server = passed
     [receipt] = (folder / "outputs" / "receipts").glob("takes-quality-*.json")
-    shown = evalrunner(folder, "replay", str(receipt))
+    shown = inside(folder, "replay", str(receipt))
     assert (shown.code, "PASS" in shown.out) == (0, True)
-    again = evalrunner(folder, "replay", str(receipt), "--json")
+    again = inside(folder, "replay", str(receipt), "--json")
     assert again.json == done.json
-    stored = evalrunner(folder, "replay", "--from-db", "1", "--json")
+    stored = inside(folder, "replay", "--from-db", "1", "--json")
     assert stored.json == done.json
-    rows = evalrunner(folder, "trend", "--json").json["rows"]
+    rows = inside(folder, "trend", "--json").json["rows"]
     assert [(row["verdict"], row["cost_usd"]) for row in rows] == [("pass", done.json["cost_usd"])]
     before = len(server.requests)
-    held = evalrunner(folder, "regress", "--against", str(receipt))
+    held = inside(folder, "regress", "--against", str(receipt))
     assert (held.code, "NO REGRESSION" in held.out) == (0, True), held.err
     assert len(server.requests) == before + 3
 
@@ -201,7 +201,7 @@ def test_429_is_waited_out_as_the_provider_asks(tmp_path: Path) -> None:
 def test_what_is_wrong_before_the_first_call_is_exit_3(
     tmp_path: Path, words: list[str], message: str
 ) -> None:
-    done = evalrunner(tmp_path, "run", *words)
+    done = inside(tmp_path, "run", *words)
     assert (done.code, done.out) == (3, "")
     assert message in done.err
     assert "Traceback" not in done.err
@@ -213,7 +213,7 @@ def test_a_model_without_a_price_is_refused_under_a_cap_before_any_call(tmp_path
             f"panel.models=[{{id:'google:gemini-1.5-pro',api_base:'{server.url('gemini')}'}},"
             f"{{id:'openai:nobody-knows',api_base:'{server.url('openai')}'}}]"
         )
-        refused = evalrunner(tmp_path, "run", seats, "--budget-usd", "1")
+        refused = inside(tmp_path, "run", seats, "--budget-usd", "1")
         assert refused.code == 3
         assert "gemini-1.5-pro" in refused.err
         assert "nobody-knows" in refused.err
@@ -235,11 +235,11 @@ def test_a_cap_too_small_for_the_call_is_inconclusive_and_says_so(tmp_path: Path
 
 
 def test_the_default_is_a_rule_based_judge_and_says_so(tmp_path: Path) -> None:
-    done = evalrunner(tmp_path, "run")
+    done = inside(tmp_path, "run")
     assert done.code == 0
     assert "A rule-based judge spoke; no LLM was asked." in done.out
     assert "rules-v1 is a rule-based judge" in done.err
-    shown = evalrunner(tmp_path, "run", "--json")
+    shown = inside(tmp_path, "run", "--json")
     assert shown.json["judge_kind"] == "heuristic"
-    assert evalrunner(tmp_path, "run", "--slug-prefix", "drafts/").code == 1
-    assert evalrunner(tmp_path, "run", "--slug-prefix", "nothing-starts-so/").code == 2
+    assert inside(tmp_path, "run", "--slug-prefix", "drafts/").code == 1
+    assert inside(tmp_path, "run", "--slug-prefix", "nothing-starts-so/").code == 2

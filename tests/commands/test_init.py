@@ -1,11 +1,13 @@
 """What `init` writes runs at once, and what is there already stays as it is."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
-from program import Done, evalrunner
+from program import Done
+from program import inside as evalrunner
 
 from evalrunner.commands.init import CONTINUED, contents
 from evalrunner.model.panel_prompt import panel_messages
@@ -96,6 +98,30 @@ def test_nothing_is_overwritten_and_nothing_else_is_written(tmp_path: Path) -> N
     assert "data: is no folder" in done.err
     assert files(tmp_path) == {"rubrics/my_takes.yaml", "data"}
     assert (tmp_path / "rubrics" / "my_takes.yaml").read_text() == "mine"
+
+
+def test_outputs_are_ignored_by_git(begun: tuple[Path, Done]) -> None:
+    folder = begun[0]
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    asked = [
+        "git",
+        "check-ignore",
+        "outputs/evalrunner.duckdb",
+        "conf/baseline/my_takes.yaml",
+        "data/takes.jsonl",
+    ]
+    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout == "outputs/evalrunner.duckdb\n"
+
+
+@pytest.mark.parametrize(("own", "said"), [("*.pyc\n", True), ("*.pyc\n/outputs\n", False)])
+def test_a_gitignore_of_ones_own_stays(tmp_path: Path, own: str, said: bool) -> None:
+    (tmp_path / ".gitignore").write_text(own)
+    done = evalrunner(tmp_path, "init")
+    assert done.code == 0
+    assert (tmp_path / ".gitignore").read_text() == own
+    assert "wrote .gitignore" not in done.out
+    assert ("add the line outputs/ to it" in done.err) is said
 
 
 def test_a_dangling_link_is_in_the_way_too(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from program import environment, evalrunner
+from program import environment
+from program import inside as evalrunner
 
 KILLED = """
 import os, signal, sys

@@ -2,11 +2,14 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from program import Done, evalrunner
+from program import Done
+from program import evalrunner as process
+from program import inside as evalrunner
 
 BAD = ("--slug-prefix", "drafts/")
 """A part of the demo that fails."""
@@ -105,13 +108,13 @@ def test_reporters_that_fail_stop_no_other_and_change_no_exit_code(
 
 
 def test_a_device_is_written_through_and_not_replaced(tmp_path: Path) -> None:
-    done = evalrunner(tmp_path, "run", "reporter=[junit]", "reporter.junit.path=/dev/stdout")
+    done = process(tmp_path, "run", "reporter=[junit]", "reporter.junit.path=/dev/stdout")
     assert done.out.startswith("<?xml")
     assert Path("/dev/stdout").is_symlink()
 
 
-def sweep(folder: Path, *words: str) -> Done:
-    return evalrunner(
+def sweep(folder: Path, *words: str, start: Callable[..., Done] = evalrunner) -> Done:
+    return start(
         folder,
         "run",
         "-m",
@@ -124,7 +127,7 @@ def sweep(folder: Path, *words: str) -> Done:
 
 
 def test_in_a_sweep_each_job_writes_its_own_files(tmp_path: Path) -> None:
-    done = sweep(tmp_path, "hydra/launcher=joblib")
+    done = sweep(tmp_path, "hydra/launcher=joblib", start=process)
     assert done.code == 1, done.err
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["report.0.xml", "report.1.xml"]
     assert cases(tmp_path / "out" / "report.0.xml")["verdict"] == "system-out"

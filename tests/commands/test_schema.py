@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from program import evalrunner
+from program import inside as evalrunner
 
 from evalrunner.commands.init import contents
 from evalrunner.config import registry

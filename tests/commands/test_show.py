@@ -1,9 +1,12 @@
 """`show` and `explain` say why a run ended as it did, and where a difference sits."""
 
+import json
 from pathlib import Path
 
 import pytest
 from program import inside as evalrunner
+
+from evalrunner.paths import demo
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +54,46 @@ def test_explaining_a_run_by_itself_finds_nothing(folder: Path) -> None:
     told = evalrunner(folder, "explain", "1", "1").out
     assert "nothing: the same corpus, prompt, panel and rubric" in told
     assert "Items that moved" not in told
+
+
+def test_explain_says_which_items_moved(folder: Path) -> None:
+    worse = (folder / "worse.jsonl", folder / "takes.jsonl")
+    rows = demo("takes.jsonl").read_text().splitlines(keepends=True)[:6]
+    worse[1].write_text("".join(rows))
+    worse[0].write_text("".join([rows[0].replace('"kind": "fact"', '"kind": "hunch"'), *rows[1:]]))
+    receipts = []
+    for path in reversed(worse):
+        receipt = f"{path.stem}.json"
+        evalrunner(folder, "run", "judge.chunk_size=1", f"source.path={path.name}", "--out", receipt)
+        receipts.append(receipt)
+    told = evalrunner(folder, "explain", *receipts).out
+    name = json.loads(rows[0])["id"]
+    _, moved = told.split("what each moves the mean of 6 items\n")
+    assert moved == f"- {name}: 10.00 to 8.20, -1.800; -0.300 of the mean\n"
+    assert "one prompt" not in told
+
+
+def test_where_items_have_no_figures_it_is_said_with_the_remedy(folder: Path) -> None:
+    evalrunner(folder, "run", "--limit", "10", "--out", "whole.json")
+    remedy = "such items have no figure of their own; with judge.chunk_size=1 each has."
+    for words in (("show", "whole.json"), ("explain", "1", "whole.json"), ("explain", "whole.json", "1")):
+        told = " ".join(evalrunner(folder, *words).out.split())
+        assert told.count(remedy) == 1
+        assert "Items that moved" not in told
+    assert remedy not in " ".join(evalrunner(folder, "explain", "1", "2").out.split())
+
+
+def test_doubts_about_a_foreign_receipt_are_said_once(folder: Path) -> None:
+    evalrunner(folder, "run", "--limit", "10", "--out", "own.json")
+    receipt = json.loads((folder / "own.json").read_text())
+    receipt["scores"]["accuracy"]["mean"] = 9.5
+    (folder / "foreign.json").write_text(json.dumps(receipt))
+    doubt = "scores.accuracy.mean 9.5 does not follow from its scores"
+    for words in (("explain", "foreign.json", "own.json"), ("regress", "--against", "foreign.json")):
+        done = evalrunner(folder, *words)
+        told = " ".join((done.out + done.err).split())
+        assert told.count(doubt) == 1, told
+        assert told.count("overall_score") == 1
 
 
 @pytest.mark.parametrize("words", [("show", "99"), ("show", "nowhere"), ("explain", "1", "99"), ("show",)])

@@ -1,34 +1,39 @@
 """A sweep: one receipt a job, one summary on stdout, the worst exit code, under every launcher."""
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from program import evalrunner
+from loopback import Loopback, error
+from program import Done
+from program import evalrunner as process
+from program import inside as evalrunner
 
 import evalrunner as evalrunner_package
 
-PANELS = {
-    "a": "[rules]",
-    "b": "[rules]",
-    "c": "[{id: 'openai:gpt-4o', api_base: 'http://127.0.0.1:9/v1', timeout_s: 1}]",
-}
+Start = Callable[..., Done]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Panels `a` and `b` of rules, and `c` of a model that lets nobody in."""
     panels = tmp_path / "conf" / "panel"
     panels.mkdir(parents=True)
-    for name, models in PANELS.items():
-        text = f"_target_: evalrunner.model.panel.Panel\nmodels: {models}\n"
-        (panels / f"{name}.yaml").write_text(text)
-    return tmp_path
+    with Loopback(error(401, "no access")) as server:
+        closed = f"[{{id: closed, client: openai_compatible, api_base: '{server.url('openai')}'}}]"
+        for name, models in {"a": "[rules]", "b": "[rules]", "c": closed}.items():
+            text = f"_target_: evalrunner.model.panel.Panel\nmodels: {models}\n"
+            (panels / f"{name}.yaml").write_text(text)
+        yield tmp_path
 
 
-@pytest.mark.parametrize("launcher", ["basic", "joblib"])
-def test_three_panels_give_three_receipts_and_the_worst_code(folder: Path, launcher: str) -> None:
+@pytest.mark.parametrize(("launcher", "start"), [("basic", evalrunner), ("joblib", process)])
+def test_three_panels_give_three_receipts_and_the_worst_code(
+    folder: Path, launcher: str, start: Start
+) -> None:
     words = ["run", "-m", "panel=a,b,c", "source.slug_prefix='drafts/'", f"hydra/launcher={launcher}"]
-    done = evalrunner(folder, *words)
+    done = start(folder, *words)
     assert done.code == 1, done.err  # fail, fail, inconclusive
     lines = [line for line in done.out.splitlines() if line[:1].isdecimal()]
     assert [line.split()[0] for line in lines] == ["0", "1", "2"]

@@ -2,14 +2,15 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from program import Done, environment
+from program import Done, environment, inside
 
 TOP = Path(__file__).parents[2]
 
@@ -65,6 +66,49 @@ class Machine:
             check=False,
         )
         return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def play(self, script: str) -> Done:
+        """Runs a script whose plain `evalrunner` lines run in this process, which saves their start.
+
+        All else in it is the shell's. It ends at the first line that fails.
+        """
+        out = err = ""
+        for part in _parts(script):
+            line = PLAIN.fullmatch(part)
+            if line is None or not set(line["words"]).isdisjoint(OF_THE_SHELL):
+                done = self.run(part)
+            else:
+                done = inside(self.folder, *shlex.split(line["words"]), env=self.variables)
+                if line["link"] and (done.code == 0) is (line["link"] == "&&"):
+                    done = Done(0, f"{done.out}exit {done.code}\n", done.err)
+            out, err = out + done.out, err + done.err
+            if done.code:
+                return Done(done.code, out, err)
+        return Done(0, out, err)
+
+
+PLAIN = re.compile(r'evalrunner (?P<words>.*?)(?: (?P<link>\|\||&&) echo "exit \$\?")?\n')
+OF_THE_SHELL = "|<>;&$`\\*~"
+
+
+def _parts(script: str) -> Iterator[str]:
+    """Lines that call evalrunner, each alone, and what stands between them, with its here-documents whole."""
+    rest, end = "", None
+    for line in script.splitlines(keepends=True):
+        if end is None and PLAIN.fullmatch(line):
+            if rest:
+                yield rest
+            yield line
+            rest = ""
+            continue
+        rest += line
+        begun = re.search(r"<<'(\w+)'", line)
+        if end is None and begun:
+            end = begun[1]
+        elif line.strip() == end:
+            end = None
+    if rest:
+        yield rest
 
 
 def linted(path: Path, schema: str) -> str:

@@ -78,11 +78,14 @@ def test_a_run_leaves_receipt_reports_summary_and_annotations(machine: Machine) 
     assert set(ACTION["outputs"]) == set(told)
 
 
-def test_regress_against_the_receipt_of_a_run(machine: Machine) -> None:
-    assert evaluate(machine).code == 0
-    receipt = Path(outputs(machine)["folder"]) / "receipt.json"
-    (machine.folder / "baseline.json").write_bytes(receipt.read_bytes())
-    done = evaluate(machine, command="regress", arguments="--against=baseline.json")
+def test_regress_against_the_baseline_of_the_target_branch(machine: Machine) -> None:
+    who = "git -c user.name=Tester -c user.email=tester@example.invalid"
+    done = machine.play(
+        "evalrunner run --limit 10\nevalrunner baseline save takes\n"
+        f"git init -q -b main && git add conf && {who} commit -qm 'A bar'\n"
+    )
+    assert done.code == 0, done.err
+    done = evaluate(machine, command="regress", arguments="baseline=takes\n--against-ref=main")
     assert done.code == 0, done.err
     assert "NO REGRESSION" in done.out
     assert "**NO REGRESSION**" in (machine.home / "summary.md").read_text()

@@ -13,7 +13,7 @@ WORKFLOW = ".github/workflows/quality.yml"
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     top = tmp_path_factory.mktemp("init")
     made = Machine(top / "checkout", top / "home")
-    assert made.run("evalrunner init && git init -q -b main").code == 0
+    assert made.play("evalrunner init\ngit init -q -b main\n").code == 0
     return made
 
 
@@ -43,7 +43,7 @@ def test_a_branch_cannot_lower_its_own_bar(machine: Machine) -> None:
     code, told = gate(machine)
     assert code == 0, told
     assert "PASS my_takes" in told
-    assert machine.run("evalrunner baseline save my_takes --reason first").code == 0
+    assert machine.play("evalrunner baseline save my_takes --reason first\n").code == 0
     commit(machine, "baseline")
     code, told = gate(machine)
     assert code == 0, told
@@ -51,8 +51,8 @@ def test_a_branch_cannot_lower_its_own_bar(machine: Machine) -> None:
     assert machine.run("git switch -qc change").code == 0
     takes = machine.folder / "data" / "takes.jsonl"
     takes.write_text(takes.read_text().replace('"weight": 0.', '"weight": 0.00'))
-    machine.run("evalrunner run eval=my_takes")
-    assert machine.run("evalrunner baseline bless my_takes --reason lower").code == 0
+    assert machine.play("evalrunner run eval=my_takes\n").code == 1
+    assert machine.play("evalrunner baseline bless my_takes --reason lower\n").code == 0
     commit(machine, "worse, with a lower bar")
     code, told = gate(machine)
     assert code == 1, told

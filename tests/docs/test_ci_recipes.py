@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,24 +30,39 @@ def steps(workflow: str) -> list[dict[str, Any]]:
     return list(yaml.safe_load(workflow)["jobs"]["gate"]["steps"])
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """A machine whose checkout has the committed baseline of the page."""
-    made = Machine(tmp_path / "checkout", tmp_path / "home")
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository that has the committed baseline of the page on its branch main, as its origin has."""
+    top = tmp_path_factory.mktemp("committed")
+    made = Machine(top / "checkout", top / "home")
     [baseline] = blocks("A baseline", "sh")
-    made.run("git init -q")
-    assert made.run(baseline).code == 0
-    assert (made.folder / "evals" / "baseline.json").is_file()
-    return made
+    made.run("git init -q -b main && git config user.name Tester && git config user.email t@example.invalid")
+    done = made.run(baseline)
+    assert done.code == 0, done.err
+    assert made.run("git init -q --bare ../origin && git remote add origin ../origin").code == 0
+    assert made.run("git push -q origin main && git switch -qc change").code == 0
+    return top
+
+
+@pytest.fixture
+def machine(committed: Path, tmp_path: Path) -> Machine:
+    """A machine with that repository, on a branch."""
+    for name in ("checkout", "origin"):
+        shutil.copytree(committed / name, tmp_path / name)
+    return Machine(tmp_path / "checkout", tmp_path / "home")
 
 
 def raise_the_bar(machine: Machine) -> None:
-    """Makes the baseline better than anything that a run can reach."""
-    path = machine.folder / "evals" / "baseline.json"
-    receipt = json.loads(path.read_text())
-    score = receipt["scores"]["accuracy"]
+    """Makes the baseline of the target branch better than anything that a run can reach."""
+    path = machine.folder / "conf" / "baseline" / "takes.yaml"
+    head, text = path.read_text().split("\n", 1)
+    option = yaml.safe_load(text)
+    score = option["baseline"]["receipt"]["scores"]["accuracy"]
     score |= {"mean": 10, "min": 10, "max": 10, "scores": [10], "per_model": {"rules-v1": 10}}
-    path.write_text(json.dumps(receipt))
+    machine.run("git switch -q main")
+    path.write_text(f"{head}\n{yaml.safe_dump(option, sort_keys=False)}")
+    moved = machine.run("git commit -qam 'A higher bar' && git push -q origin main && git switch -q change")
+    assert moved.code == 0, moved.err
 
 
 def test_the_page_lists_every_reporter() -> None:
@@ -56,7 +72,7 @@ def test_the_page_lists_every_reporter() -> None:
 
 
 def test_every_block_of_the_page_is_run_here() -> None:
-    sections = ("A baseline", "GitHub", "Code scanning", "GitLab", "Plain shell")
+    sections = ("A baseline", "A receipt as the bar", "GitHub", "Code scanning", "GitLab", "Plain shell")
     known = [block for name in sections for language in ("sh", "yaml") for block in blocks(name, language)]
     assert sorted(known) == sorted(re.findall(r"^```\w+\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 
@@ -74,6 +90,8 @@ def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
     action = yaml.safe_load((TOP / "action.yml").read_text())
     [used] = [each for each in steps(blocks("GitHub", "yaml")[0]) if "evalrunner@" in each.get("uses", "")]
     assert set(used["with"]) <= set(action["inputs"])
+    arguments = used["with"]["arguments"].splitlines()
+    assert arguments[:2] == ["baseline=takes", "--against-ref=origin/${{ github.base_ref }}"]
     named = re.findall(r"steps\.evals\.outputs\.([a-z-]+)", blocks("GitHub", "yaml")[0])
     assert set(named) <= set(action["outputs"])
 
@@ -95,6 +113,8 @@ def test_github_comments_on_the_pull_request(machine: Machine) -> None:
 def test_github_by_hand(machine: Machine) -> None:
     compare = steps(blocks("GitHub", "yaml")[1])[-1]
     summary = {"GITHUB_STEP_SUMMARY": str(machine.home / "summary.md")}
+    assert compare["env"]["TARGET"] == "origin/${{ github.base_ref }}"
+    summary["TARGET"] = "origin/main"
     green = machine.run(compare["run"], compare["env"] | summary)
     assert green.code == 0, green.err
     assert machine.calls("pip") == [["install", "evalrunner"]]
@@ -109,7 +129,8 @@ def test_github_by_hand(machine: Machine) -> None:
 def test_code_scanning(machine: Machine) -> None:
     [script] = blocks("Code scanning", "sh")
     assert machine.run(script).code == 0
-    receipt = json.loads((machine.folder / "evals" / "baseline.json").read_text())
+    [made] = (machine.folder / "outputs" / "run").glob("*/receipt.json")
+    receipt = json.loads(made.read_text())
     row = {"case": "c", "file": "a.py", "line": 3, "title": "Unused import", "runs": [1]}
     receipt |= {"eval": "code_review", "cases": [], "defects": [], "unmatched": [row]}
     (machine.folder / "receipt.json").write_text(json.dumps(receipt))
@@ -150,9 +171,10 @@ def test_gitlab(machine: Machine, tmp_path: Path) -> None:
     path.write_text(text)
     assert linted(path, "vendor.gitlab-ci") == ""
     job = yaml.safe_load(text)["evals"]
-    assert machine.run("\n".join(job["script"]), job["variables"]).code == 0
+    variables = job["variables"] | {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    assert machine.run("\n".join(job["script"]), variables).code == 0
     raise_the_bar(machine)
-    assert machine.run("\n".join(job["script"]), job["variables"]).code == 1
+    assert machine.run("\n".join(job["script"]), variables).code == 1
     assert all((machine.folder / name).is_file() for name in job["artifacts"]["paths"])
     report = ElementTree.parse(machine.folder / job["artifacts"]["reports"]["junit"]).getroot()
     assert report.get("failures") == "2"
@@ -167,6 +189,12 @@ def test_gitlab(machine: Machine, tmp_path: Path) -> None:
     assert taken == [("/api/v4/projects/5/merge_requests/8/notes", "no-token", body)]
 
 
+def test_a_receipt_as_the_bar(machine: Machine) -> None:
+    [script] = blocks("A receipt as the bar", "sh")
+    done = machine.run(script)
+    assert (done.code, "NO REGRESSION" in done.out) == (0, True), done.err
+
+
 def test_plain_shell(machine: Machine) -> None:
     [script] = blocks("Plain shell", "sh")
     green = machine.run(script, shell="sh -eu")
@@ -175,6 +203,7 @@ def test_plain_shell(machine: Machine) -> None:
     red = machine.run(script, shell="sh -eu")
     assert (red.code, red.out.splitlines()[-1]) == (1, "evals: regression")
     ElementTree.parse(machine.folder / "report.xml")
-    (machine.folder / "evals" / "baseline.json").unlink()
+    assert machine.run("git rm -q conf/baseline/takes.yaml && git commit -qm 'No bar'").code == 0
+    assert machine.run("git push -q origin change:main --force").code == 0
     broken = machine.run(script, shell="sh -eu")
     assert (broken.code, broken.out.splitlines()[-1]) == (3, "evals: did not run")

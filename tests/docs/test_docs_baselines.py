@@ -14,7 +14,7 @@ def test_the_examples_run_in_the_order_of_the_page(tmp_path: Path) -> None:
     shown = ""
     for kind, text in BLOCK.findall((TOP / "docs" / "baselines.md").read_text(encoding="utf-8")):
         if kind == "sh":
-            done = machine.run(text)
+            done = machine.play(text)
             shown = " ".join((done.err + done.out).split())
             assert done.code == 0, shown
             assert "Traceback" not in shown

@@ -351,13 +351,19 @@ def test_a_sample_over_the_limit_is_said_and_not_cut() -> None:
         on = bench(seat(server, A), notes=notes)
         _, just = judge([(item, outcome)], on, DiffVerdict(max_bytes=size))
         assert len(server.requests) == 1
+        assert not any("max_bytes" in note for note in notes)
         _, over = judge([(item, outcome)], on, DiffVerdict(max_bytes=size - 1))
+        panel = bench(seat(server, A), seat(server, B), seat(server, C))
+        _, several = judge([(item, outcome)], panel, DiffVerdict(max_bytes=size - 1))
         assert len(server.requests) == 1
     assert just.report["items"][0]["verdict"] == "correct"
     row = over.report["items"][0]
     assert row["verdict"] == "unknown"
-    assert row["reason"] == (
-        f"issue and diffs take {size} bytes; an LLM is shown at most {size - 1} (judge.max_bytes)"
+    told = f"issue and diffs take {size} bytes; an LLM is shown at most {size - 1} (judge.max_bytes)"
+    assert row["reason"] == told
+    assert f"issue 7, run 1: {told}; it stays unknown" in notes
+    assert several.report["items"][0]["reason"] == (
+        f"no majority of 3 seats: 0 correct, 0 defect, 3 without a verdict ({told})"
     )
     _, equal = judge([(item, blind_outcome(item))], bench(TreeEquality()), DiffVerdict(max_bytes=1))
     assert equal.report["items"][0]["verdict"] == "correct"

@@ -4,10 +4,15 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from evalrunner.receipt.compare import compare
 from evalrunner.receipt.schema import parse
 from evalrunner.receipt.scores import score_block
 from evalrunner.reporter.base import Against, Report
+
+ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""For properties: how fast a machine is, is none of what they state."""
 
 SEATS = ("openai:a", "anthropic:b")
 BARS = {"name": "panel", "mean_min": 7, "min_min": 5, "quorum": "2/3"}

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reports import report, review, takes
+from reports import ANY_MACHINE, report, review, takes
 
 from evalrunner.reporter.base import Against, Report
 from evalrunner.reporter.github import GithubReporter, annotations
@@ -73,6 +73,7 @@ def test_what_github_would_drop_is_counted() -> None:
     assert notices[-1] == "16 more like these stand in the receipt"
 
 
+@ANY_MACHINE
 @given(st.text(alphabet=st.sampled_from("ab:,%=\n\r\x0b\x85\u2028#[]@ ")))
 def test_no_text_starts_another_command(text: str) -> None:
     row: dict[str, Any] = {"case": text, "file": f"x{text}", "line": 1, "title": f"::error::{text}"}

@@ -7,6 +7,7 @@ import cmarkgfm
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reports import ANY_MACHINE
 
 from evalrunner.reporter.markdown import escaped, table, within
 from evalrunner.reporter.text import plain
@@ -78,6 +79,7 @@ def test_what_looks_like_markdown_is_text(text: str) -> None:
     check(text)
 
 
+@ANY_MACHINE
 @given(
     st.lists(
         st.sampled_from([*"a1 \n\\`*_{}[]()#+-.!|~<>&@$%:=^'\"/", "x y", "www.", "://", "GH-1"]),

@@ -52,6 +52,17 @@ def test_a_comparison_shows_baseline_now_and_delta() -> None:
     assert "this run by itself: PASS" in text
 
 
+def test_a_baseline_without_figures_of_items_is_no_baseline_without_changes() -> None:
+    rows = [judged("a", seat, {"accuracy": 9}) | {"item_ids": ["a", "b"]} for seat in (0, 1)]
+    together, apart = takes({"accuracy": [9, 9]}, judgements=rows), by_item({"a": (9, 9), "b": (9, 9)})
+    remedy = "with `judge.chunk_size=1` each has."
+    text = page(report(apart, together), feedback=False)
+    assert "No item changed" not in text
+    assert [line.split(":")[0] for line in lines(text) if remedy in line] == ["Of the baseline"]
+    assert page(report(together, apart), feedback=False).count(remedy) == 1
+    assert "No item changed." in page(report(apart, apart), feedback=False)
+
+
 def test_the_three_most_changed_items_with_the_judges_side_by_side() -> None:
     before = by_item({"a": (9, 9), "b": (9, 9), "c": (9, 9), "d": (9, 9), "gone": (9, 9)})
     now = by_item({"a": (9, 9), "b": (2, 4), "c": (8, 9), "d": (9, 5), "new": (1, 1)})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema
-from reports import report, review, takes
+from reports import ANY_MACHINE, report, review, takes
 
 from evalrunner.errors import EvalrunnerError
 from evalrunner.reporter.sarif import SarifReporter
@@ -100,6 +100,7 @@ anything = st.recursive(
 KEYS = ("case", "file", "line", "title", "id", "severity", "covered", "covered_by", "mechanism", "runs")
 
 
+@ANY_MACHINE
 @given(st.lists(st.dictionaries(st.sampled_from(KEYS), anything, max_size=6), max_size=2))
 def test_blocks_of_any_shape_give_a_valid_log(block: list[dict[str, Any]]) -> None:
     log(review(defects=block, unmatched=block))

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reports import ANY_MACHINE
 
 from evalrunner.reporter.text import plain
 
@@ -23,6 +24,7 @@ def test_control_characters_are_gone(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
+@ANY_MACHINE
 @given(st.text(alphabet=st.characters(categories=["Cc", "Cf", "Cs", "Lu", "Zs", "Zl"])))
 def test_nothing_that_moves_a_cursor_survives(text: str) -> None:
     result = plain(text)
