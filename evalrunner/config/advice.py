@@ -57,7 +57,8 @@ def _wrong_choice(group: str, value: object, repo: IConfigRepository) -> list[Pr
         what = "is the group of verdict rules; the largest drop that regress allows is regress.threshold"
         instead = f"--threshold {value} or regress.threshold={value}; threshold={'|'.join(options)}"
         return [Problem(group, what, show(value), instead)]
-    is_known = isinstance(value, str) and value and repo.config_exists(f"{group}/{value}")
+    inside = isinstance(value, str) and value and not {"", ".", ".."} & set(value.split("/"))
+    is_known = inside and repo.config_exists(f"{group}/{value}")
     if is_known or isinstance(value, dict):  # a mapping sets keys of what the group fills
         return []
     what = "no such option" if isinstance(value, str) else "needs the name of an option"

@@ -4,6 +4,7 @@ Each problem stands under the dotted key that a user would override. Only what i
 instantiated.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from pydantic import ValidationError
 
 from evalrunner.component import Component
 from evalrunner.config import registry
+from evalrunner.config.credentials import FromEnvironment
+from evalrunner.config.hydra_words import omegaconf_says
 from evalrunner.config.pydantic_words import BAD, translated
 from evalrunner.errors import ConfigError, Problem, TargetError, UnknownKeyError, nearest, show
 
@@ -41,9 +44,11 @@ def _value(node: Any, key: str | int, where: str, problems: list[Problem]) -> An
     try:
         value = node[key]
     except OmegaConfBaseException as error:
-        text = str(error.msg or error).splitlines()[0]
-        problems.append(Problem(where, f"cannot be resolved: {text}", show(raw._value())))
+        what, allowed = omegaconf_says(str(error.msg or error))
+        problems.append(Problem(where, f"cannot be resolved: {what}", show(raw._value()), allowed))
         return BAD
+    if isinstance(value, str) and "oc.env:" in str(raw._value()):
+        return FromEnvironment(value, str(raw._value()))
     return resolved(value, problems, where) if OmegaConf.is_config(value) else value
 
 
@@ -58,12 +63,31 @@ def checked(value: Any, path: str, problems: list[Problem]) -> Any:
     }
     if "_target_" not in parts or not path:
         return parts
+    target, where = str(parts.pop("_target_")), f"{path}._target_"
     try:
-        component = registry.find(str(parts.pop("_target_")), f"{path}._target_")
+        component = registry.find(target, where)
     except TargetError as error:
         problems += error.problems
         return BAD
+    if (misplaced := _misplaced(target, path)) is not None:
+        problems.append(misplaced)
+        return BAD
     return built(component, parts, path, problems)
+
+
+def _misplaced(target: str, path: str) -> Problem | None:
+    """What is wrong where a component of one group stands in the place of another group's."""
+    groups = registry.by_group()
+    root, _, last = path.partition(".")
+    is_seat = re.search(r"(^|\.)(model|models\.\d+)$", last) is not None
+    group = "model" if is_seat else root if not last or root == "reporter" else None
+    if group not in groups or target in groups[group]:
+        return None
+    others = [name for name, targets in groups.items() if target in targets and name != "baseline"]
+    if not others:
+        return None
+    what = f"is a component of group {' and '.join(others)}, not of {group}"
+    return Problem(f"{path}._target_", what, show(target), ", ".join(groups[group]))
 
 
 def built(component: type[Component], parts: Mapping[str, Any], path: str, problems: list[Problem]) -> Any:

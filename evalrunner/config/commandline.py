@@ -12,6 +12,7 @@ from pathlib import Path
 
 from evalrunner.config.flags import DEBUG, FLAGS, Flag, flags_of, overrides_of
 from evalrunner.config.quoting import assigned
+from evalrunner.config.table import COMMANDS
 from evalrunner.errors import EvalrunnerError, Problem, UsageError, nearest, show
 
 OVERRIDE = re.compile(r"(~|\+{1,2})?[A-Za-z_$][\w$@/.:-]*=|~[A-Za-z_$][\w$@/.:-]*$")
@@ -50,6 +51,7 @@ class Parsed:
         overrides: Hydra's overrides, those made from flags among them, in the order given.
         positionals: what is neither a flag nor an override.
         flags: the flag by which a key was set, for messages.
+        notes: what the user should know of the command line, though it is not wrong; a line each.
         debug: tracebacks are wanted.
     """
 
@@ -57,6 +59,7 @@ class Parsed:
     overrides: list[str] = field(default_factory=list)
     positionals: list[str] = field(default_factory=list)
     flags: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
     debug: bool = False
 
 
@@ -86,7 +89,20 @@ def parse(command: str, tokens: Sequence[str]) -> Parsed:
         problems.append(Problem(" ".join(modes), "exclude one another", allowed="one of them"))
     if problems:
         raise UsageError(problems)
+    parsed.notes += _contradictions(parsed)
     return parsed
+
+
+def _contradictions(parsed: Parsed) -> list[str]:
+    """A line for each key that a flag and another spelling set to different values: the last one counts."""
+    notes = []
+    for key, flag in parsed.flags.items():
+        given = [each.lstrip("+") for each in parsed.overrides]
+        values = [each.removeprefix(f"{key}=") for each in given if each.startswith(f"{key}=")]
+        if len(dict.fromkeys(values)) > 1:
+            listed = ", then ".join(map(show, values))
+            notes.append(f"{flag} ({key}) is given more than once: {listed}; the last one counts")
+    return notes
 
 
 def _plain(command: str, token: str, parsed: Parsed) -> None:
@@ -160,14 +176,17 @@ def positional_overrides(command: str, positionals: Sequence[str]) -> list[str]:
     taken = 1 if command == "replay" else 0
     left = positionals[taken:]
     if left:
-        known = [*flags_of(command), *HYDRA_FLAGS]
-        raise UsageError(
-            [
-                Problem(each, "is neither a flag nor key=value", nearest=nearest(f"--{each}", known))
-                for each in left
-            ]
-        )
+        raise UsageError([_unread(each, command) for each in left])
     return [assigned("receipt", each) for each in positionals[:taken]]
+
+
+def _unread(word: str, command: str) -> Problem:
+    if word in COMMANDS:
+        return Problem(word, f"is a command, and {command} is one already", allowed="one command")
+    if word.startswith("-"):
+        return Problem(word, "stands behind --, where nothing is a flag", allowed=f"{word} without the --")
+    known = [*flags_of(command), *HYDRA_FLAGS]
+    return Problem(word, "is neither a flag nor key=value", nearest=nearest(f"--{word}", known))
 
 
 def relabelled(error: EvalrunnerError, flags: Mapping[str, str]) -> EvalrunnerError:

@@ -1,7 +1,6 @@
 """Puts what Hydra, OmegaConf and YAML say of a configuration into our words: place, value, what is right."""
 
 import re
-from dataclasses import replace
 
 import yaml
 from hydra.errors import (
@@ -12,6 +11,7 @@ from hydra.errors import (
 )
 from omegaconf.errors import OmegaConfBaseException
 
+from evalrunner.config.hydra_words import hydra_says, omegaconf_says, unreadable
 from evalrunner.errors import ConfigError, EvalrunnerError, Problem, UsageError, nearest, show
 from evalrunner.paths import data_root, user_folder
 
@@ -19,9 +19,8 @@ CONFIG_FAULTS = (CompactHydraException, HydraException, OmegaConfBaseException, 
 """What composing a wrong configuration may raise."""
 
 _OPTION = re.compile(r"Could not (?:find|load) '([^']+)'")
-_UNUSED = re.compile(r"Could not (?:override|delete) '([^'=]+)[^']*'\.? No match in the defaults list")
-_AMBIGUOUS = re.compile(r"Ambiguous value for argument '(.*?)' 1\.")
 _IN = re.compile(r"^In '([^']+)': ")
+_MERGING = re.compile(r"Error merging override (.*)", re.DOTALL)
 
 
 def explained(error: BaseException) -> EvalrunnerError:
@@ -46,35 +45,12 @@ def _problem(error: BaseException, cause: BaseException | None) -> Problem:
     if isinstance(error, OmegaConfBaseException):
         return _omegaconf(error)
     if isinstance(cause, OmegaConfBaseException):
-        problem, text = _omegaconf(cause), _first_line(str(error))
-        return replace(problem, what=f"{text}: {problem.what}" if text else problem.what)
-    return _hydra(" ".join(str(error).split()) or type(error).__name__)
+        return _omegaconf(cause, str(error))
+    return hydra_says(" ".join(str(error).split()) or type(error).__name__)
 
 
 def _override(error: OverrideParseException) -> Problem:
-    return Problem(
-        "",
-        f"an override that Hydra cannot read: {_first_line(error.message)}",
-        show(error.override),
-        "key=value; quote a value with blanks, commas, brackets or quotes: key='\"a, b\"'",
-    )
-
-
-def _hydra(text: str) -> Problem:
-    """What Hydra says in prose only."""
-    ambiguous, unused = _AMBIGUOUS.search(text), _UNUSED.search(text)
-    if ambiguous is not None:
-        key, _, values = ambiguous[1].partition("=")
-        ways = (
-            f"-m {key}={values} to sweep over them",
-            f"{key}=[{values}] for a list",
-            f"{key}=\"'{values}'\"",
-        )
-        what = "values between commas are a sweep, and it needs -m"
-        return Problem(key, what, show(values), f"{', '.join(ways)} for a text")
-    if unused is not None:
-        return Problem(unused[1], "is no group of this command")
-    return Problem("", text)
+    return unreadable(error.override, error.message)
 
 
 def _missing(error: MissingConfigException) -> Problem:
@@ -125,11 +101,10 @@ def _not_text() -> str:
     return ", ".join(wrong)
 
 
-def _omegaconf(error: OmegaConfBaseException) -> Problem:
+def _omegaconf(error: OmegaConfBaseException, around: str = "") -> Problem:
+    """What OmegaConf says; `around` is what Hydra was doing, which may name the override."""
     where = str(error.full_key or error.key or "")
-    return Problem(where, _first_line(str(error.msg or error)))
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0] if lines else ""
+    merging = _MERGING.match(around)
+    found = show(merging[1].partition("=")[2]) if merging and "=" in merging[1] else None
+    what, allowed = omegaconf_says(str(error.msg or error))
+    return Problem(where, what, found, allowed)

@@ -5,6 +5,8 @@ of a sweep under any launcher. A loader pickles with its search path, so that wo
 """
 
 import copy
+import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -13,21 +15,26 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.default_element import ResultDefault
 from hydra.core.override_parser.types import Override, OverrideType
 from hydra.plugins.config_source import ConfigResult
+from hydra.types import RunMode
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from evalrunner.config import folders
 from evalrunner.config.advice import unknown_keys, wrong_choices
+from evalrunner.config.credentials import with_credentials
 from evalrunner.config.fill import fill
 from evalrunner.config.giving_way import giving_way
+from evalrunner.config.hydra_node import wrong_with_hydra
+from evalrunner.config.hydra_words import TOO_LONG
 from evalrunner.config.seats import full_seat, full_seats, unquoted
 from evalrunner.config.under_test import chosen_subject, full_model
 from evalrunner.config.yamlfiles import read_quickly
-from evalrunner.errors import ChoiceError, UnknownKeyError
+from evalrunner.errors import ChoiceError, ConfigError, Problem, UnknownKeyError, show
 
 folders.register_resolver()
 
 SEATS = "panel.models"
 _HYDRA_ONLY = frozenset({"hydra"})
+_ENDLESS = re.compile(r"(?<!['\"\w])\d{1001}")
 
 
 class Loader(ConfigLoaderImpl):
@@ -40,10 +47,40 @@ class Loader(ConfigLoaderImpl):
         super().__init__(config_search_path)
         read_quickly(self.repository)
 
+    def load_configuration(
+        self,
+        config_name: str | None,
+        overrides: list[str],
+        run_mode: RunMode,
+        from_shell: bool = True,
+        validate_sweep_overrides: bool = True,
+    ) -> DictConfig:
+        """As Hydra's; refuses what a configuration may not say to Hydra, see `wrong_with_hydra`."""
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="provider=hydra.searchpath")
+                config = super().load_configuration(
+                    config_name, overrides, run_mode, from_shell, validate_sweep_overrides
+                )
+        except UserWarning as warning:
+            place = str(warning).partition("path=")[2].removesuffix(" is not available.")
+            raise ConfigError(Problem("hydra.searchpath", "is not there", show(place))) from None
+        except AssertionError as error:  # how OmegaConf says that a key stands inside a value
+            keys = [each.key_or_group for each in self._overrides if each.key_or_group.count(".") > 1]
+            raise ConfigError(
+                Problem(", ".join(keys), "a key cannot be set inside a value that has no keys")
+            ) from error
+        problems = [*wrong_with_hydra(config), *with_credentials(config)]
+        if problems:
+            raise ConfigError(problems)
+        return config
+
     def _parse_overrides_and_create_caching_repo(
         self, config_name: str | None, overrides: list[str]
     ) -> tuple[list[Override], CachingConfigRepository]:
         """Parses, refuses wrong choices of options, and makes full seats of what overrides list."""
+        if endless := [each for each in overrides if _ENDLESS.search(each)]:
+            raise ConfigError([Problem(each.partition("=")[0].lstrip("+~"), TOO_LONG) for each in endless])
         parsed, repo = super()._parse_overrides_and_create_caching_repo(config_name, overrides)
         problems = wrong_choices(parsed, repo)
         if problems:

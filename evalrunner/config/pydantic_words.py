@@ -25,6 +25,9 @@ _WRITTEN = {
     "Decimal": "a number",
     "Fraction": "a number or a fraction such as 2/3",
 }
+_KINDS = re.compile(
+    r"^(Input|Value|String|Bytes|List|Tuple|Set|Dictionary|Decimal|Number|Data|Path)( input)? should"
+)
 _YAML_WORDS = re.compile(r"a valid (tuple|dictionary|mapping)( or instance of \w+)?")
 
 
@@ -94,9 +97,14 @@ def _problem(detail: ErrorDetails, where: str, value: Any, keys: Sequence[str]) 
     what = detail["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
     what = _YAML_WORDS.sub(lambda match: "a list" if match[1] == "tuple" else "a mapping", what)
     choices = re.findall(r"'([^']*)'", what) if kind == "literal_error" else ()
-    return Problem(
-        where, what.replace("Input should be", "should be"), found, None, nearest(str(value), choices)
-    )
+    if kind == "value_error" and value is None:
+        found = None  # it says itself that nothing was given
+    return Problem(where, in_our_words(what), found, None, nearest(str(value), choices))
+
+
+def in_our_words(message: str) -> str:
+    """What pydantic says, without its names of kinds: `should have at least 1 character`."""
+    return _KINDS.sub("should", message).partition(" after validation")[0]
 
 
 def _shown(value: object) -> str | None:

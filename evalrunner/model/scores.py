@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from evalrunner.errors import show
 from evalrunner.model.reply import How, ReplyRejected, closed, exact_keys, harmless, read_object
 from evalrunner.once import Once
+from evalrunner.receipt.said import shown
 from evalrunner.rubric import Rubric
 
 
@@ -37,7 +37,7 @@ def read_scores(text: str, finish_reason: str | None, rubric: Rubric) -> Scores:
     for name in rubric.names:
         score = scores[name]
         if not isinstance(score, Decimal):
-            raise ReplyRejected(f"the score of {name} is not a number but {show(score, 40)}")
+            raise ReplyRejected(f"the score of {name} is not a number but {shown(score, 40)}")
         if not rubric.allows(score):
             scale = rubric.scale
             inside = f" from {scale.min} to {scale.max}" if scale is not None else ""

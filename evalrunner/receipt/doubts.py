@@ -1,11 +1,14 @@
 """What a receipt says that does not fit together. It is read all the same; whoever reads it should know."""
 
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
 from evalrunner.receipt.schema import Receipt
 from evalrunner.receipt.scores import TOLERANCE, exact_scores, mean_follows, overall_follows
+
+_VERDICT = re.compile(r"\W*(pass|fail|inconclusive)(?:ed)?\b", re.IGNORECASE)
 
 
 def doubts(receipt: Receipt) -> list[str]:
@@ -39,6 +42,9 @@ def _verdict(receipt: Receipt) -> Iterator[str]:
         yield "verdict is inconclusive although there are scores"
     if receipt.verdict in {"pass", "fail"} and not receipt.scores and not receipt.metrics:
         yield f"verdict is {receipt.verdict} although there are neither scores nor metrics"
+    said = _VERDICT.match(receipt.verdictMessage)
+    if said is not None and said[1].lower() != receipt.verdict:
+        yield f"verdict is {receipt.verdict or 'null'}, but verdictMessage begins with {said[0].strip()!r}"
     if receipt.verdict is None and receipt.eval in {None, "takes_quality"}:
         yield "verdict is null, which takes_quality never has"
 

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from evalrunner.receipt.schema import Receipt
 
 
+_LONG = 20
+"""Numbers with more digits than this before the point are written with an exponent."""
+
+
 def table(receipt: "Receipt") -> str:
     """HTML: verdict, dimensions by seat, metrics, and what did not contribute."""
     verdict = (receipt.verdict or "no verdict").upper()
@@ -49,4 +53,7 @@ def _figure(value: Decimal | int | None) -> str:
         return ""
     if isinstance(value, int):
         return str(value)
-    return str(Decimal(str(value)).quantize(Decimal("0.01"), ROUND_FLOOR))
+    exact = Decimal(str(value))
+    if exact.adjusted() >= _LONG:
+        return f"{exact:.3e}"
+    return str(exact.quantize(Decimal("0.01"), ROUND_FLOOR))

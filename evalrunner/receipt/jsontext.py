@@ -16,6 +16,9 @@ from evalrunner.errors import InputError, Problem, show
 PLAIN_DIGITS = 21
 """Numbers with at most so many digits before the point, and few zeros behind it, are written out in full."""
 
+MOST_DIGITS = 1000
+"""A whole number with more digits than this is refused rather than read."""
+
 _PLAIN = 10**PLAIN_DIGITS
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -218,3 +221,14 @@ def no_twice(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"key {show(key)} is written twice in one object")
         result[key] = value
     return result
+
+
+def whole_number(text: str) -> int:
+    """The hook for `json.loads(parse_int=...)` that refuses what no count, line or id needs.
+
+    Raises:
+        ValueError: more digits than MOST_DIGITS; Python's own words on that speak to programmers.
+    """
+    if len(text) > MOST_DIGITS:
+        raise ValueError(f"a whole number has {len(text)} digits; at most {MOST_DIGITS} are read")
+    return int(text)

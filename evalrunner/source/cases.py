@@ -17,6 +17,7 @@ from evalrunner.git.diff_check import MAX_LINES
 from evalrunner.git.paths import show_path, unsafe
 from evalrunner.git.trees import Trees, rebuild
 from evalrunner.receipt.fingerprint import content_sha
+from evalrunner.receipt.said import shown
 from evalrunner.records import Item
 from evalrunner.source.rows import RowKind, RowRefused, is_blank
 
@@ -250,7 +251,7 @@ def _diff(row: Mapping[str, Any]) -> tuple[bytes | None, list[Problem]]:
     try:
         return base64.b64decode(encoded, validate=True), []
     except (binascii.Error, ValueError, TypeError):
-        return None, [Problem("diff_base64", "is not base64", show(encoded), ALLOWED["diff_base64"])]
+        return None, [Problem("diff_base64", "is not base64", shown(encoded), ALLOWED["diff_base64"])]
 
 
 def _misplaced(place: str, expected: Expected, trees: Trees) -> list[Problem]:
@@ -279,7 +280,7 @@ def _problem(kind: type[_WithDiff], error: Any) -> Problem:
         known = _fields(kind, names[:-1])
         return Problem(place, "is no known field", None, ", ".join(known), nearest(field, known))
     what = _MESSAGES.get(error["type"], str(error["msg"]).removeprefix("Value error, "))
-    found = None if error["type"] == "missing" else show(error["input"])
+    found = None if error["type"] == "missing" else shown(error["input"])
     allowed = ALLOWED.get(field)
     near = None
     if error["type"] == "literal_error" and allowed and isinstance(error["input"], str):

@@ -6,6 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from evalrunner.errors import Problem, show
+from evalrunner.receipt.jsontext import whole_number
+from evalrunner.receipt.said import shown
 from evalrunner.source.rows import RowRefused
 
 AROUND = " \t\r\n\v\f"
@@ -36,7 +38,9 @@ def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no JSON number")
 
 
-_STRICT = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_pairs)
+_STRICT = json.JSONDecoder(
+    parse_float=Decimal, parse_int=whole_number, parse_constant=_no_constant, object_pairs_hook=_pairs
+)
 _LENIENT = json.JSONDecoder(parse_float=Decimal, parse_constant=lambda _: Decimal("NaN"))
 
 
@@ -54,13 +58,13 @@ def read_object(text: str) -> dict[str, Any]:
         what = f"is not JSON: {str(error).splitlines()[0] if str(error) else 'a number out of range'}"
         raise RowRefused(Problem("", what, show(text), "one JSON object a line")) from None
     if not isinstance(value, dict):
-        raise RowRefused(Problem("", "is not an object", show(value), "one JSON object a line"))
+        raise RowRefused(Problem("", "is not an object", shown(value), "one JSON object a line"))
     if isinstance(value, _Twice):
         raise RowRefused(Problem(value.key, "is written twice in one row"))
     for key, each in value.items():
         if _has_surrogate(key) or _has_surrogate(each):
             raise RowRefused(
-                Problem(key, "holds half a surrogate pair", ascii(each)[:80], "text that is valid Unicode")
+                Problem(key, "holds half a surrogate pair", shown(each), "text that is valid Unicode")
             )
     return value
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
-from evalrunner.errors import Problem, nearest, show
+from evalrunner.errors import Problem, nearest
 from evalrunner.receipt.fingerprint import canonical_json, content_sha
+from evalrunner.receipt.said import shown
 from evalrunner.records import Item
 from evalrunner.source.rows import RowKind, RowRefused, is_blank
 from evalrunner.source.takes_sql import ID_DIGITS, TAKE_FIELDS, sieve
@@ -205,13 +206,9 @@ def _problems(error: ValidationError, row: Mapping[str, Any]) -> list[Problem]:
         if name == "kind" and isinstance(value, str):
             near = nearest(value, KINDS)
         problems.append(
-            Problem(name, found[name], None if value is None else show(_shown(value)), allowed, near)
+            Problem(name, found[name], None if value is None else shown(value), allowed, near)
         )
     return problems
-
-
-def _shown(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal) else value
 
 
 def _plain(value: Any, place: str) -> Any:

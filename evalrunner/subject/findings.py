@@ -5,7 +5,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from evalrunner.errors import show
+from evalrunner.receipt.jsontext import clean
+from evalrunner.receipt.said import shown
 from evalrunner.records import OutcomeStatus
 from evalrunner.stats.review import finding_id
 
@@ -93,7 +94,7 @@ def finding(values: Mapping[Field, Any], where: str) -> Finding:
         raise BrokenReview(f"{where} has neither title nor body")
     line = values["line"]
     if line is not None and (isinstance(line, bool) or not isinstance(line, int) or not 1 <= line < 2**31):
-        raise BrokenReview(f"line of {where} is {show(line, 40)}, no whole number from 1, and not null")
+        raise BrokenReview(f"line of {where} is {shown(line, 40)}, no whole number from 1, and not null")
     file = texts["file"] or ""
     return Finding(
         id=texts["id"] or finding_id(file, line, title, body),
@@ -110,9 +111,11 @@ def _text(value: Any, what: str) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool) and what.startswith("id "):
         return str(value)
     if value is not None and not isinstance(value, str):
-        raise BrokenReview(f"{what} is {show(value, 40)}, no text")
+        raise BrokenReview(f"{what} is {shown(value, 40)}, no text")
     if value is not None and len(value) > MOST_CHARS:
         raise BrokenReview(f"{what} is longer than {MOST_CHARS} characters")
+    if value is not None and clean(value) != value:
+        raise BrokenReview(f"{what} is no valid Unicode: it holds half of a surrogate pair")
     return value
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from evalrunner.errors import show
 from evalrunner.model.reply import How, ReplyRejected, closed, exact_keys, harmless, read_object
 from evalrunner.model.seat import SeatKind
+from evalrunner.receipt.said import shown
 from evalrunner.records import Item, Outcome, OutcomeStatus, Spend
 
 Word = Literal["KEEP", "REJECT"]
@@ -88,7 +89,7 @@ def _verdict(entry: Any, where: str) -> Verdict:
     if not isinstance(name, str):
         raise ReplyRejected(f"the id of {where} is not a text")
     if word not in WORDS:
-        raise ReplyRejected(f"{where} is {show(word, 40)}, neither KEEP nor REJECT")
+        raise ReplyRejected(f"{where} is {shown(word, 40)}, neither KEEP nor REJECT")
     said = harmless(reason) if isinstance(reason, str) else ""
     if not said:
         raise ReplyRejected(f"{where} has no reason")

@@ -7,7 +7,7 @@ from typing import Any, Literal, NoReturn
 from pydantic import Field, field_validator
 
 from evalrunner.component import Component, Many
-from evalrunner.receipt.jsontext import no_twice
+from evalrunner.receipt.jsontext import no_twice, whole_number
 from evalrunner.subject.findings import (
     AROUND,
     FIELDS,
@@ -161,7 +161,7 @@ def at(value: Any, path: str) -> Any:
 
 def _parsed(text: str, what: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=no_twice, parse_constant=_constant)
+        return json.loads(text, object_pairs_hook=no_twice, parse_int=whole_number, parse_constant=_constant)
     except json.JSONDecodeError as error:
         raise BrokenReview(f"{what} is no JSON: {error.msg}, character {error.pos}") from None
     except (ValueError, RecursionError) as error:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from evalrunner.errors import show
+from evalrunner.receipt.said import shown
 from evalrunner.subject.findings import BrokenReview, Finding, finding
 
 NO_FINDING = frozenset({"pass", "notApplicable", "informational"})
@@ -32,7 +32,8 @@ def sarif_findings(log: Any) -> list[Finding]:
         for place, result in enumerate(_list(results, f"results of run {number}"), start=1):
             where = f"result {place} of run {number}"
             each = _mapping(result, where)
-            if each.get("kind") not in NO_FINDING and not _suppressed(each):
+            kind = each.get("kind")
+            if not (isinstance(kind, str) and kind in NO_FINDING) and not _suppressed(each):
                 found.append(_finding(each, rules, where))
     return found
 
@@ -75,7 +76,7 @@ def _message(result: Mapping[str, Any], rule: Mapping[str, Any], where: str) -> 
     message = _mapping(result.get("message"), f"message of {where}")
     text = message.get("text", message.get("markdown"))
     if text is None and isinstance(rule.get("messageStrings"), Mapping):
-        text = _mapping(rule["messageStrings"].get(message.get("id")) or {}, where).get("text")
+        text = _mapping(rule["messageStrings"].get(str(message.get("id"))) or {}, where).get("text")
     if not isinstance(text, str):
         raise BrokenReview(f"the message of {where} has no text")
     arguments = message.get("arguments")
@@ -102,11 +103,11 @@ def _path(uri: str) -> str:
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BrokenReview(f"{what} is {show(value, 40)}, no object")
+        raise BrokenReview(f"{what} is {shown(value, 40)}, no object")
     return value
 
 
 def _list(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list):
-        raise BrokenReview(f"{what} is {show(value, 40)}, no list")
+        raise BrokenReview(f"{what} is {shown(value, 40)}, no list")
     return value

@@ -76,7 +76,7 @@ from evalrunner.config.tree import RegressConfig, ReplayConfig, RunConfig, Trend
             "panel",
             "are a sweep, and it needs -m (found 'rules,budget'); allowed: -m panel=",
         ),
-        (["sampler.limit=[1"], "", "an override that Hydra cannot read"),
+        (["sampler.limit=[1"], "sampler.limit", "a value that cannot be read: [ is not closed"),
         # seats
         (["--models", "rulez"], "--models (panel.models.0)", "did you mean 'rules'?"),
         (["--models", "rules,gpt4"], "--models (panel.models.1)", "an id such as openai:gpt4 or openai/gpt4"),
@@ -129,11 +129,11 @@ from evalrunner.config.tree import RegressConfig, ReplayConfig, RunConfig, Trend
         (
             ["source.path=${nothing.here}"],
             "source.path",
-            "cannot be resolved: Interpolation key 'nothing.here'",
+            "cannot be resolved: names the key 'nothing.here', which is not there",
         ),
         (["source.path=${oc.env:NOT_SET_ANYWHERE}"], "source.path", "NOT_SET_ANYWHERE"),
         (["source.path=${oc.nv:X}"], "source.path", "cannot be resolved"),
-        (["source.path=${"], "", "an override that Hydra cannot read"),
+        (["source.path=${"], "source.path", "a value that cannot be read: { is not closed"),
     ],
 )
 def test_wrong_overrides(tokens: list[str], where: str, said: str) -> None:
