@@ -143,6 +143,7 @@ ALLOWED: Mapping[str, str] = {
 }
 """What each field may hold."""
 
+LONGEST_NAME = 60
 _MESSAGES = {
     "missing": "is missing",
     "string_type": "is not a text",
@@ -273,7 +274,7 @@ def _misplaced(place: str, expected: Expected, trees: Trees) -> list[Problem]:
 
 def _problem(kind: type[_WithDiff], error: Any) -> Problem:
     """What pydantic found wrong, in our words."""
-    place = ".".join(map(str, error["loc"]))
+    place = ".".join(_step(each) for each in error["loc"])
     names = [each for each in error["loc"] if isinstance(each, str)]
     field = names[-1] if names else ""
     if error["type"] == "extra_forbidden":
@@ -286,6 +287,12 @@ def _problem(kind: type[_WithDiff], error: Any) -> Problem:
     if error["type"] == "literal_error" and allowed and isinstance(error["input"], str):
         near = nearest(error["input"], allowed.split(", "))
     return Problem(place, what, found, allowed, near)
+
+
+def _step(name: str | int) -> str:
+    """A name in a place; one that is no plain word is shown as a text, and cut."""
+    text = str(name)
+    return text if len(text) <= LONGEST_NAME and text.isprintable() else show(text)
 
 
 def _fields(kind: type[_WithDiff], inside: Sequence[str]) -> list[str]:

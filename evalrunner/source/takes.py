@@ -205,9 +205,7 @@ def _problems(error: ValidationError, row: Mapping[str, Any]) -> list[Problem]:
         near = nearest(name, others) if value is None else None
         if name == "kind" and isinstance(value, str):
             near = nearest(value, KINDS)
-        problems.append(
-            Problem(name, found[name], None if value is None else shown(value), allowed, near)
-        )
+        problems.append(Problem(name, found[name], None if value is None else shown(value), allowed, near))
     return problems
 
 

@@ -15,7 +15,7 @@ from scripted_client import MILL, Scripted, bound, desk, failure, hang, ledger, 
 
 from evalrunner.calls.journal import Journal
 from evalrunner.calls.request import CallFailed, Limits
-from evalrunner.errors import EXIT_CRASH, EvalrunnerError
+from evalrunner.errors import EXIT_CRASH
 from evalrunner.records import Usage
 
 ALL = Limits(concurrency=8)

@@ -70,7 +70,7 @@ def test_a_run_by_itself_is_an_attempt(tmp_path: Path) -> None:
 
 
 def test_jobs_without_the_sweep_s_folder_are_refused(tmp_path: Path) -> None:
-    """As where a launcher's machines have no common file system: the file that the parent made is not there."""
+    """As where a launcher's machines have no common file system: what the parent made is not there."""
     with Loopback(score_all(8)) as server:
         done = inside(tmp_path, *words(server, "60", "sampler.limit=2", "budget.scope=attempt,sweep"))
         assert len(server.requests) == 2, "those of the job with a cap of its own"

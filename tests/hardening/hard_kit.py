@@ -29,18 +29,53 @@ def tries(examples: int) -> settings:
 
 
 ODD_TEXTS = (
-    "", " ", "\0", "\x1b[2J", "\ud800", "\u202e", "\ufeff", "a\nb", "../x", "/etc", "~", "null", "NaN",
-    "${oc.env:HOME}", "{{ 7 * 7 }}", "{% raw %}", "<script>", "](x)", "```", '"', "'", "\\", "%s", "é" * 9,
-    "::error::x", "x" * 300,
-)  # fmt: skip
+    "",
+    " ",
+    "\0",
+    "\x1b[2J",
+    "\ud800",
+    "\u202e",
+    "\ufeff",
+    "a\nb",
+    "../x",
+    "/etc",
+    "~",
+    "null",
+    "NaN",
+    "${oc.env:HOME}",
+    "{{ 7 * 7 }}",
+    "{% raw %}",
+    "<script>",
+    "](x)",
+    "```",
+    '"',
+    "'",
+    "\\",
+    "%s",
+    "é" * 9,
+    "::error::x",
+    "x" * 300,
+)
 ODD_NUMBERS = (0, -1, 1, 2**31, 2**63, 10**25, 0.1, -0.0, 1e-300, 1e300, True, False)
 
 ODD: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.sampled_from(ODD_TEXTS) | st.sampled_from(ODD_NUMBERS),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("a", "id", "")), inner, max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("a", "id", "")), inner, max_size=2)
+    ),
     max_leaves=4,
 )
 """Values that a JSON document may hold where another one is meant."""
+
+
+def came_of(
+    work: Callable[[], Any], refusal: type[Exception] | tuple[type[Exception], ...]
+) -> tuple[Any, Any]:
+    """What a piece of work returns, or the refusal that it raises; the other one is None."""
+    try:
+        return work(), None
+    except refusal as refused:
+        return None, refused
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -96,6 +131,8 @@ def garbled(draw: Callable[..., Any], data: bytes, signs: bytes = b"") -> bytes:
             to = draw(st.integers(0, len(rest)))
             made = rest[:to] + piece + rest[to:]
         else:
-            new = draw(st.binary(max_size=6) if not signs else st.lists(st.sampled_from(list(signs)), max_size=4))
+            new = draw(
+                st.binary(max_size=6) if not signs else st.lists(st.sampled_from(list(signs)), max_size=4)
+            )
             made = made[:start] + bytes(new) + made[end:]
     return made

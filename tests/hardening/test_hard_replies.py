@@ -5,7 +5,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
-from hard_kit import broken, garbled, tries
+from hard_kit import broken, came_of, garbled, tries
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,15 +22,20 @@ RUBRIC = Rubric.model_validate(
         "dimensions": [{"id": "style", "question": "?"}, {"id": "depth", "question": "?"}],
     }
 )
-SCORES = {"scores": {"style": 8, "depth": 7.25}, "improvements": ["Say \"more\".", "A\u00e9\n{b}"]}
+SCORES = {"scores": {"style": 8, "depth": 7.25}, "improvements": ['Say "more".', "A\u00e9\n{b}"]}
 REVIEW = {
     "status": "complete",
     "findings": [{"file": "a.py", "line": 3, "title": "T", "body": "B \\ {", "severity": "high"}],
 }
-VERDICTS = {"verdicts": [{"id": "f1", "verdict": "KEEP", "reason": "r"}, {"id": "f2", "verdict": "REJECT", "reason": "s"}]}
+VERDICTS = {
+    "verdicts": [
+        {"id": "f1", "verdict": "KEEP", "reason": "r"},
+        {"id": "f2", "verdict": "REJECT", "reason": "s"},
+    ]
+}
 SAID = [
     "Here it is:\n```json\n" + json.dumps(SCORES, indent=1) + "\n```\nDone.",
-    "<think>{\"style\": 2}</think>" + json.dumps(REVIEW),
+    '<think>{"style": 2}</think>' + json.dumps(REVIEW),
     json.dumps(VERDICTS) + "\n" + json.dumps(VERDICTS),
 ]
 SIGNS = b'{}[]",:\\ \n0123456789.eE+-<>/`'
@@ -65,9 +70,8 @@ def said_strings(text: str) -> set[str]:
 @tries(300)
 def test_every_value_stands_in_the_text_as_it_is(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    try:
-        value = read_object(text, "stop").value
-    except ReplyRejected as rejected:
+    value, rejected = came_of(lambda: read_object(text, "stop").value, ReplyRejected)
+    if rejected is not None:
         assert rejected.reason
         return
     strings = said_strings(text)
@@ -84,15 +88,18 @@ def test_every_value_stands_in_the_text_as_it_is(data: bytes) -> None:
 @tries(300)
 def test_other_shapes_are_rejected_or_read_whole(document: Any) -> None:
     text = json.dumps(document)
-    numbers = {leaf for leaf in leaves(json.loads(text, parse_float=Decimal, parse_int=Decimal)) if isinstance(leaf, Decimal)}
+    numbers = {
+        leaf
+        for leaf in leaves(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+        if isinstance(leaf, Decimal)
+    }
     for read in (
         lambda: read_scores(text, "stop", RUBRIC),
         lambda: read_review(text, "stop", ("blocked",)),
         lambda: read_verdicts(text, "stop", ("f1", "f2")),
     ):
-        try:
-            made: Any = read()
-        except ReplyRejected as rejected:
+        made, rejected = came_of(read, ReplyRejected)
+        if rejected is not None:
             assert "Decimal(" not in rejected.reason
             continue
         if hasattr(made, "values"):

@@ -29,7 +29,11 @@ PLANTED = {
     "NO_PROXY": "127.0.0.1",
 }
 SECRETS = [
-    *(value for name, value in PLANTED.items() if name not in {"DATABASE_URL", "HTTPS_PROXY", "PROXY_OF_OURS", "NO_PROXY"}),
+    *(
+        value
+        for name, value in PLANTED.items()
+        if name not in {"DATABASE_URL", "HTTPS_PROXY", "PROXY_OF_OURS", "NO_PROXY"}
+    ),
     PASSWORD,
     "PLANTEDaproxy",
     base64.b64encode(b"someone:PLANTEDaproxy").decode(),
@@ -59,7 +63,9 @@ def good(request: Request, said: str) -> Reply:
     """A valid reply in which the model repeats what it was sent as its key."""
     names = ("accuracy", "attribution", "weight_calibration", "kind_classification", "signal_density")
     scores = dict.fromkeys(names, 8)
-    return Reply(text=json.dumps({"scores": scores, "improvements": [f"You sent {said}."]}), model=f"m {said}")
+    return Reply(
+        text=json.dumps({"scores": scores, "improvements": [f"You sent {said}."]}), model=f"m {said}"
+    )
 
 
 def key_of(request: Request) -> str:
@@ -82,14 +88,25 @@ def panel(server: Loopback, names: Iterable[str]) -> str:
     """For each name a seat of each client, each client with a key of its own."""
     shared = f"api_base: '{server.url('openai')}', timeout_s: 5, reasks: 0"
     seats = [f"{{id: {name}, api_key_env: OWN_KEY, {shared}}}" for name in names]
-    seats += [f"{{id: 'openai:{name}-2', api_key_env: OTHER_KEY, client: litellm, {shared}}}" for name in names]
+    seats += [
+        f"{{id: 'openai:{name}-2', api_key_env: OTHER_KEY, client: litellm, {shared}}}" for name in names
+    ]
     return f"panel.models=[{', '.join(seats)}]"
 
 
 @pytest.mark.parametrize(("names", "code"), [(["valid"], 0), (list(ANSWERS), 2)], ids=["passing", "failing"])
 def test_a_run_whose_endpoint_hands_the_keys_back(tmp_path: Path, names: list[str], code: int) -> None:
     with Loopback(lambda request: ANSWERS[request.model.removesuffix("-2")](request)) as server:
-        words = ["run", "--limit", "2", "--cycles", "1", panel(server, names), "--debug", "reporter=[terminal,json]"]
+        words = [
+            "run",
+            "--limit",
+            "2",
+            "--cycles",
+            "1",
+            panel(server, names),
+            "--debug",
+            "reporter=[terminal,json]",
+        ]
         done = evalrunner(tmp_path, *words, env=PLANTED)
     assert done.code == code, done.err
     assert {(request.model, key_of(request)) for request in server.requests} == {
@@ -114,7 +131,12 @@ FAILING: Mapping[str, tuple[list[str], int]] = {
         3,
     ),
     "an endpoint that refuses": (
-        ["run", "--limit", "1", f"panel.models=[{{id: mine, api_key_env: OWN_KEY, api_base: '{refusing_url()}', timeout_s: 1}}]"],
+        [
+            "run",
+            "--limit",
+            "1",
+            f"panel.models=[{{id: mine, api_key_env: OWN_KEY, api_base: '{refusing_url()}', timeout_s: 1}}]",
+        ],
         2,
     ),
     "an address with a password in the environment": (
@@ -126,7 +148,12 @@ FAILING: Mapping[str, tuple[list[str], int]] = {
         3,
     ),
     "a key where a name is meant": (
-        ["run", "cycles.stop=${oc.env:OPENAI_API_KEY}", "+x=${oc.env:GH_TOKEN}", "json=[a,'${oc.env:OWN_KEY}']"],
+        [
+            "run",
+            "cycles.stop=${oc.env:OPENAI_API_KEY}",
+            "+x=${oc.env:GH_TOKEN}",
+            "json=[a,'${oc.env:OWN_KEY}']",
+        ],
         3,
     ),
     "a key in the place of a model": (["run", "--models", "${oc.env:OPENAI_API_KEY}"], 3),

@@ -176,7 +176,9 @@ def test_a_foreign_mean_is_taken_as_written_with_a_warning():
     value["scores"]["accuracy"]["mean"] = value["overall_score"] = Decimal("8.5")
     result = compare(receipt({"accuracy": [9, 9]}), parse(value), Decimal("0.4"))
     assert result.regressed == ("accuracy", "overall")
-    assert any("the new receipt: scores.accuracy.mean 8.5 does not follow" in each for each in result.warnings)
+    assert any(
+        "the new receipt: scores.accuracy.mean 8.5 does not follow" in each for each in result.warnings
+    )
 
 
 @pytest.mark.parametrize("threshold", ["-0.1", "NaN", "Infinity"])

@@ -94,7 +94,8 @@ def test_a_killed_writer_never_leaves_half_a_file(tmp_path):
     path = tmp_path / "r.json"
     write_atomic(path, "old")
     program = (
-        "import resource, signal, sys; sys.dont_write_bytecode = True; from pathlib import Path; from evalrunner.receipt.files import *;"
+        "import resource, signal, sys; sys.dont_write_bytecode = True; from pathlib import Path;"
+        "from evalrunner.receipt.files import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_DFL);"
         "resource.setrlimit(resource.RLIMIT_CORE, (0, 0));"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
@@ -109,7 +110,8 @@ def test_a_full_disk_is_said_and_cleaned_up(tmp_path):
     path = tmp_path / "r.json"
     write_atomic(path, "old")
     program = (
-        "import resource, signal, sys; sys.dont_write_bytecode = True; from pathlib import Path; from evalrunner.receipt.files import *;"
+        "import resource, signal, sys; sys.dont_write_bytecode = True; from pathlib import Path;"
+        "from evalrunner.receipt.files import *;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
         "try: write_atomic(Path(sys.argv[1]), 'n' * 100_000)\n"
