@@ -10,7 +10,16 @@ import pytest
 from ci_machine import TOP, Machine
 
 DOCS = TOP / "docs"
-GUIDES = ("getting-started", "takes-quality", "rubrics-and-prompts", "costs", "resume", "plugins", "concepts")
+GUIDES = (
+    "getting-started",
+    "takes-quality",
+    "rubrics-and-prompts",
+    "costs",
+    "resume",
+    "scale",
+    "plugins",
+    "concepts",
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 OTHERS = {"code-review.md", "baselines.md", "performance.md"}
