@@ -53,6 +53,33 @@ def evalrunner(
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+PEAK = """
+import sys
+from evalrunner.cli import main
+code = main(sys.argv[2:])
+status = open("/proc/self/status").read()
+open(sys.argv[1], "w").write(status.partition("VmHWM:")[2].split()[0])
+sys.exit(code)
+"""
+
+
+def peak(folder: Path, *words: str) -> tuple[Done, int]:
+    """Runs `evalrunner WORDS` in a process of its own; with it the most memory that this held, in bytes.
+
+    The process tells it: what its parent is told counts the parent's own memory, of before the child began.
+    """
+    told = folder / "peak"
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, str(told), *words],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Done(done.returncode, done.stdout, done.stderr), 1024 * int(told.read_text())
+
+
 def inside(
     folder: Path, *words: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 0
 ) -> Done:

@@ -50,7 +50,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     scale = 1 + square / n
     low = 0.0 if share == 0 else max(0.0, (centre - half) / scale)
     high = 1.0 if share == 1 else min(1.0, (centre + half) / scale)
-    return low, high
+    return min(low, share), max(high, share)  # rounding must not put the share outside
 
 
 def proportion(cases: Iterable[tuple[int, int]]) -> Estimate:

@@ -1,8 +1,6 @@
 """Providers in trouble, in whole runs: each bounded in time and memory, each named, nothing counted twice."""
 
 import json
-import os
-import subprocess
 import threading
 from collections import Counter
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any
 
 import pytest
 from loopback import Loopback, Request, cut, error, flood, garbage, hang, reset, score_all, text, trickle
-from program import FAST, environment, inside
+from program import inside, peak
 
 TROUBLE = {
     "hangs": (hang(), "no whole reply within 1 s"),
@@ -36,30 +34,16 @@ def test_each_trouble_is_named_and_the_others_carry_the_verdict(tmp_path: Path) 
     good = {f"good{number}": score_all(8) for number in range(2 * len(TROUBLE))}
     with Loopback({name: reply for name, (reply, _) in TROUBLE.items()} | good) as server:
         names = [*good, *TROUBLE]
-        process = subprocess.Popen(
-            [*FAST, "run", seats(server, names), "--limit", "2", "--json"],
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        assert process.stdout is not None
-        assert process.stderr is not None
-        out = process.stdout.read()
-        process.stderr.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        process.stdout.close()
-        process.stderr.close()
+        done, most = peak(tmp_path, "run", seats(server, names), "--limit", "2", "--json")
         assert server.flooded < 100 * 2**20
-    receipt = json.loads(out)
-    assert process.returncode == 0
+    receipt = done.json
+    assert done.code == 0
     assert (receipt["verdict"], receipt["quorum"]) == ("pass", {"seats": 24, "needed": 16, "contributed": 16})
     told = {each["modelId"]: each["error"] for each in receipt["errors"]}
     assert list(told) == list(TROUBLE)
     for name, (_, word) in TROUBLE.items():
         assert word in told[name], (name, told[name])
-    assert used.ru_maxrss * 1024 < MOST_RSS
+    assert most < MOST_RSS
 
 
 def test_without_a_quorum_it_is_inconclusive_and_exits_2(tmp_path: Path) -> None:

@@ -179,6 +179,10 @@ def test_an_interrupted_run_leaves_no_repository(work: Path, temporary: Path) ->
     deadline = time.monotonic() + 60
     while not list(temporary.glob("*/*/*/home")) and time.monotonic() < deadline:
         time.sleep(0.05)
+    assert process.stderr is not None
+    process.send_signal(signal.SIGINT)
+    while b"stopping" not in process.stderr.readline():  # it would let the program end
+        assert process.poll() is None
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130

@@ -2,7 +2,7 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalrunner.stats.agreement import balanced_accuracy, cohen_kappa, jaccard, pairwise_jaccard
@@ -74,6 +74,7 @@ def test_an_interval_holds_its_figure_and_never_shrinks_to_a_point(cases, random
 
 
 @given(st.lists(st.fractions(0, 1), min_size=1, max_size=12))
+@example([Fraction(1, 48038396025285288)] * 3)
 def test_a_mean_lies_in_its_interval(values):
     figure = mean_of(values)
     assert figure.value == sum(values) / len(values)
