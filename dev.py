@@ -57,7 +57,8 @@ def main(argv: list[str]) -> int:
             return run("evalrunner", "run", *arguments)
         case ["test", *arguments]:
             install("dev")
-            return run("python", "-m", "pytest", *(arguments or ["-n", "auto"]))
+            workers = str((os.cpu_count() or 1) + 1)  # some of the tests wait
+            return run("python", "-m", "pytest", *(arguments or ["-n", workers]))
         case ["check"]:
             install("dev")
             os.chdir(TOP)
