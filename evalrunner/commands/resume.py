@@ -72,7 +72,7 @@ def _newest(config: DictConfig, root: Path) -> TakenUp | None:
     found = sorted([*root.glob(f"*/{BEGUN}"), *root.glob(f"*/*/{BEGUN}")], key=_age)
     for path in found:
         try:
-            taken = take_up(path.parent)
+            taken = take_up(path.parent, is_named=False)
         except (RunningError, FileNotFoundError, InputError):
             continue
         if (

@@ -15,11 +15,19 @@ from evalrunner.calls.earlier import Earlier
 from evalrunner.calls.halt import GRACE_S, Halt
 from evalrunner.calls.journal import Journal
 from evalrunner.config.tree import RunConfig
-from evalrunner.errors import ConfigError, MissingKeyError, Problem
+from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, Seat, Speaker
 from evalrunner.pipeline.assembly import Identity, identity
-from evalrunner.pipeline.unfinished import CALLS, ITEMS, OUTCOMES, OutcomeLog, TakenUp, under_way
+from evalrunner.pipeline.unfinished import (
+    CALLS,
+    ITEMS,
+    OUTCOMES,
+    OutcomeLog,
+    TakenUp,
+    refuse_changes,
+    under_way,
+)
 from evalrunner.pipeline.via import Piped, lines
 from evalrunner.receipt.files import write_atomic
 from evalrunner.records import Item
@@ -201,6 +209,8 @@ def begun(session: Session, piped: Piped) -> Iterator[None]:
     """
     now = marks(session, piped.items, dict(session.config.subject.described()))
     full = {part: getattr(now, part).full for part in ("corpus", "prompt", "models", "rubric", "subject")}
+    if session.takes_up is not None and not session.takes_up.is_named:
+        _drop_misfit(session, session.takes_up, full)
     if isinstance(session.config.source, Moving) and session.takes_up is None:
         write_atomic(session.folder / ITEMS, "".join(lines(piped.items, None, piped.via)))
     with under_way(session.folder, session.run_id, session.start, full, session.takes_up) as start:
@@ -208,6 +218,17 @@ def begun(session: Session, piped: Piped) -> Iterator[None]:
         if session.takes_up is not None:
             _take_over(session, session.takes_up)
         yield
+
+
+def _drop_misfit(session: Session, found: TakenUp, now: Mapping[str, str]) -> None:
+    """Begins a new run where the unfinished one that was found is one of other texts."""
+    try:
+        refuse_changes(found.begun, now)
+    except InputError as error:
+        found.close()
+        session.takes_up = None
+        parts = ", ".join(problem.where for problem in error.problems)
+        session.say(f"run {found.begun.run_id} is unfinished, but its {parts} differs: begins a new one")
 
 
 def _take_over(session: Session, taken: TakenUp) -> None:

@@ -55,11 +55,19 @@ class Begun(Record):
 
 @dataclass(frozen=True)
 class TakenUp:
-    """An unfinished run that is about to be taken up; nobody else can as long as `lock` is open."""
+    """An unfinished run that is about to be taken up; nobody else can as long as `lock` is open.
+
+    Attributes:
+        folder: the run's.
+        begun: what it was begun as.
+        lock: the descriptor that holds it.
+        is_named: the user named it; else it was looked for, and a new run is begun where it does not fit.
+    """
 
     folder: Path
     begun: Begun
     lock: int
+    is_named: bool = True
 
     def close(self) -> None:
         """Lets go of it."""
@@ -70,8 +78,8 @@ class RunningError(Exception):
     """The run still goes on, or is being taken up, in another process."""
 
 
-def take_up(folder: Path) -> TakenUp:
-    """Takes an unfinished run.
+def take_up(folder: Path, *, is_named: bool = True) -> TakenUp:
+    """Takes an unfinished run; `is_named` as in `TakenUp`.
 
     Raises:
         FileNotFoundError: it has not begun, or it is finished.
@@ -95,7 +103,7 @@ def take_up(folder: Path) -> TakenUp:
     except BaseException:
         os.close(lock)
         raise
-    return TakenUp(folder, begun, lock)
+    return TakenUp(folder, begun, lock, is_named)
 
 
 def finished(folder: Path) -> None:

@@ -172,15 +172,20 @@ def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
     assert sum("sent" in line for line in lines(newest(tmp_path) / "calls.jsonl")) == 4
 
 
+TAKES = "".join(
+    json.dumps(
+        {"id": f"t{n}", "page_slug": "p", "holder": "A", "claim": f"Claim {n}.", "kind": "fact", "weight": 1}
+    )
+    + "\n"
+    for n in range(9)
+)
+
+
 @pytest.fixture(scope="module")
 def unfinished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Loopback, str]:
     """A folder with a run that was killed, the server that its models had, and its id."""
     folder = tmp_path_factory.mktemp("unfinished")
-    takes = (
-        {"id": f"t{n}", "page_slug": "p", "holder": "A", "claim": f"Claim {n}.", "kind": "fact", "weight": 1}
-        for n in range(9)
-    )
-    (folder / "takes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in takes))
+    (folder / "takes.jsonl").write_text(TAKES)
     with Loopback(score_all(8), latency=0.1) as server:
         killed(folder, server, signal.SIGKILL, 2, ["source.path=takes.jsonl"])
     return folder, server, newest(folder).name
@@ -217,6 +222,21 @@ def test_a_changed_corpus_is_refused_and_named(unfinished: tuple[Path, Loopback,
     path.write_text(before)
     assert done.code == 3
     assert "corpus fingerprint: differs from that of run" in done.err
+
+
+def test_auto_begins_anew_where_the_corpus_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "takes.jsonl"
+    path.write_text(TAKES)
+    with Loopback(score_all(8), latency=0.1) as server:
+        killed(tmp_path, server, signal.SIGKILL, 2, ["source.path=takes.jsonl"])
+        first = newest(tmp_path)
+        path.write_text(TAKES.replace("Claim", "Another claim"))
+        done = inside(tmp_path, "run", "--resume", "auto", *words(server), "source.path=takes.jsonl")
+    assert done.code == 0
+    told = f"run {first.name} is unfinished, but its corpus fingerprint differs: begins a new one"
+    assert told in done.err
+    assert (first / "begun.json").is_file()
+    assert len(answered(newest(tmp_path) / "calls.jsonl")) == CALLS
 
 
 @pytest.mark.parametrize("name", ["20200101T000000-000-00000000", "nowhere", "''"])
