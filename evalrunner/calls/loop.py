@@ -10,11 +10,15 @@ import os
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from threading import Lock, Thread
+from time import monotonic
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 CLOSE_WITHIN_S = 5.0
+
+ONE_PRESS_S = 0.5
+"""Programs that start others pass on signals that these have got already: a second one so soon is the first."""
 
 
 class _Running:
@@ -64,7 +68,8 @@ def run_async(coroutine: Coroutine[Any, Any, T], interrupt: Callable[[], None] |
 
     Args:
         coroutine: what to run.
-        interrupt: called on the loop at the first ^C, instead: the coroutine may then end in its own way.
+        interrupt: called on the loop at the first ^C, instead: the coroutine may then end in its own way. A
+            second one counts after ONE_PRESS_S.
 
     Raises:
         RuntimeError: called on that loop itself, where waiting would never end.
@@ -106,7 +111,13 @@ def _waited(result: "Future[T]", loop: asyncio.AbstractEventLoop, interrupt: Cal
         if interrupt is None or result.done():
             raise
         loop.call_soon_threadsafe(interrupt)
-    return result.result()
+    asked_at = monotonic()
+    while True:
+        try:
+            return result.result()
+        except KeyboardInterrupt:
+            if result.done() or monotonic() - asked_at > ONE_PRESS_S:
+                raise
 
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:

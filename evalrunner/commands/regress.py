@@ -60,6 +60,8 @@ def main(config: DictConfig, *, folder: Path) -> int:
     against = Against(done.baseline.to_json(), done.comparison, done.advisory)
     report(done.session, done.receipt, done.kept, against)
     say(f"the new receipt is {done.kept}")
+    if done.receipt.interrupted:
+        say("interrupted: the comparison says nothing; regress begins anew")
     if done.only_told:
         say(
             "the regression is advisory, and exits 0: a verdict rule such as threshold=strict makes it a gate"

@@ -13,6 +13,8 @@ import pytest
 from loopback import Loopback, Request, Tokens, text
 from program import FAST, Done, environment, evalrunner
 
+from evalrunner.calls.loop import ONE_PRESS_S
+
 SHARED = Path(__file__).parents[3] / "shared" / "cases" / "review" / "cases.jsonl"
 METRICS = ["effective_recall", "precision", "determinism", "availability"]
 ONE = {"file": "x.py", "line": 1, "title": "Off by one", "body": "It starts at 2.", "severity": "high"}
@@ -183,6 +185,7 @@ def test_an_interrupted_run_leaves_no_repository(work: Path, temporary: Path) ->
     process.send_signal(signal.SIGINT)
     while b"stopping" not in process.stderr.readline():  # it would let the program end
         assert process.poll() is None
+    time.sleep(ONE_PRESS_S + 0.1)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 130

@@ -16,6 +16,8 @@ import pytest
 from loopback import Loopback, hang, score_all
 from program import FAST, Done, environment, evalrunner, inside
 
+from evalrunner.calls.loop import ONE_PRESS_S
+
 CALLS = 12
 PRICES = [
     f"pricing.models.{name}.{side}_usd_per_mtok=1000"
@@ -104,7 +106,7 @@ def test_a_killed_run_is_taken_up_and_gives_the_undisturbed_receipt(tmp_path: Pa
     assert receipt["usage"]["judge"]["calls"] == CALLS
     lost = receipt["budget"]["estimated_usd"]
     assert receipt["cost_usd"] == pytest.approx(undisturbed["cost_usd"] + lost)
-    assert (lost > 0) == (under_way > 0)
+    assert lost > 0 or not under_way, "what may have been billed counts"
     assert receipt["budget"]["spent_usd"] == receipt["cost_usd"]
     assert not (newest(tmp_path) / "begun.json").exists()
 
@@ -163,7 +165,10 @@ def test_a_second_interrupt_stops_at_once(tmp_path: Path) -> None:
         until(lambda: len(server.requests) >= 4, process)
         process.send_signal(signal.SIGINT)
         assert process.stderr is not None
+        process.send_signal(signal.SIGINT)  # as `timeout` and other wrappers send it twice
         assert b"stopping" in process.stderr.readline()
+        time.sleep(ONE_PRESS_S + 0.1)
+        assert process.poll() is None
         process.send_signal(signal.SIGINT)
         done = ended(process)
     assert done.code == 130
