@@ -18,7 +18,7 @@ T = TypeVar("T")
 CLOSE_WITHIN_S = 5.0
 
 ONE_PRESS_S = 0.5
-"""Programs that start others pass on signals that these have got already: a second one so soon is the first."""
+"""Programs that start others pass on signals that these got already: a second one so soon is the first."""
 
 
 class _Running:
