@@ -176,6 +176,10 @@ def sweep(app: "App", task: "Task", name: str, overrides: "Sequence[str]") -> in
         try:
             batches = app.multirun(name, task, asked)
             expected = sum(len(batch) for batch in batches or () if isinstance(batch, list | tuple))
+            if not expected:
+                raise UsageError(
+                    Problem("-m", "the overrides give no job: nothing was run", allowed="a value or more")
+                )
         except KeyboardInterrupt:
             sys.stderr.write("evalrunner: interrupted\n")
             codes.append(130)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalrunner.commands.output import near, on_stderr, say
 from evalrunner.commands.reporting import show
+from evalrunner.config.folders import run_id
 from evalrunner.config.jobs import RECEIPT, sweep_folder
 from evalrunner.config.tree import RunConfig
 from evalrunner.errors import EvalrunnerError, Problem, ReceiptNotKeptError
@@ -35,17 +36,18 @@ def open_session(config: RunConfig, folder: Path, takes_up: TakenUp | None = Non
         takes_up: the unfinished run to go on with.
     """
     progress = progress_on(sys.stderr) if on_stderr() else None
-    return Session(config, folder, folder.name, say, progress, takes_up, _sweep(config, folder.name))
+    own = run_id(folder)
+    return Session(config, folder, own, say, progress, takes_up, _sweep(config, own))
 
 
-def _sweep(config: RunConfig, run_id: str) -> "SweepLedger | None":
+def _sweep(config: RunConfig, job: str) -> "SweepLedger | None":
     """Where the jobs of the running sweep note what they spend, if the cap is for all of them."""
     if config.budget.scope != "sweep" or config.budget.cap_usd is None:
         return None
     from evalrunner.budget.sweep import SweepLedger
 
     folder = sweep_folder()
-    return None if folder is None else SweepLedger(folder, run_id)
+    return None if folder is None else SweepLedger(folder, job)
 
 
 def keep(session: Session, finished: Finished) -> str:

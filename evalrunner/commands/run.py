@@ -42,10 +42,11 @@ def interrupted(session: Session, receipt: Receipt) -> int:
     """
     if not receipt.interrupted:
         return 0
+    name = session.run_id if session.folder.name == session.run_id else near(session.folder)
     if session.halt.because is not None:
-        say(f"what was paid for until then is kept: evalrunner run --resume {session.run_id}")
+        say(f"what was paid for until then is kept: evalrunner run --resume {name}")
         raise session.halt.because
-    say(f"interrupted; what was paid for is kept: evalrunner run --resume {session.run_id}")
+    say(f"interrupted; what was paid for is kept: evalrunner run --resume {name}")
     return EXIT_INTERRUPTED
 
 

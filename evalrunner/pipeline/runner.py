@@ -18,7 +18,7 @@ from evalrunner.pipeline.assembly import (
     receipt,
     subject_sha8,
 )
-from evalrunner.pipeline.session import Session, asked, begun, check_subject, marks, preflight
+from evalrunner.pipeline.session import Session, announce, asked, begun, check_subject, marks, preflight
 from evalrunner.pipeline.unfinished import ITEMS
 from evalrunner.pipeline.via import Piped, Via, read
 from evalrunner.receipt.schema import Receipt
@@ -259,6 +259,7 @@ def run(session: Session, examine: Callable[[Session, Sequence[Item]], None] | N
     preflight(session)
     check_subject(session)
     piped = _as_then(session) or select(session)
+    announce(session)
     if examine is not None:
         examine(session, piped.items)
     _open_clients(session)
@@ -289,6 +290,7 @@ def run_produce(session: Session, piped: Piped) -> Piped:
     """The second stage by itself."""
     preflight(session)
     check_subject(session)
+    announce(session)
     _open_clients(session)
     produced = run_async(produce(session, piped))
     if session.halt.because is not None:
@@ -317,6 +319,7 @@ def run_judge(session: Session, piped: Piped) -> Finished:
                 "the subject=... that produce was given",
             )
         )
+    announce(session)
     session.warnings += [line for line in via.warnings or () if line not in session.warnings]
     _open_clients(session)
     return run_async(judge(session, piped), session.halt.ask)

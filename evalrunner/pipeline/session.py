@@ -123,6 +123,10 @@ def preflight(session: Session) -> None:
     missing = missing_keys(session, os.environ)
     if missing:
         raise MissingKeyError(missing)
+
+
+def announce(session: Session) -> None:
+    """Says who is no LLM, and whose price is not known, once it is clear that there is something to judge."""
     heuristic = [speaker.id for speaker in asked(session) if speaker.kind == "heuristic"]
     if heuristic:
         session.warn(f"{', '.join(heuristic)} is a rule-based judge: no LLM speaks for it")

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_validator
 
 from evalrunner.component import Component, FilePath
 from evalrunner.errors import Problem, StoreError
@@ -36,6 +36,13 @@ class DuckdbStore(Component):
     lock_timeout_s: float = Field(default=30.0, ge=0, le=86400)
     _staged: dict[str, tuple[Attempt, tables.Row]] = PrivateAttr(default_factory=dict)
     """What `stage` wrote down and `put` did not see yet, by run id, with its columns."""
+
+    @field_validator("path")
+    @classmethod
+    def _names_a_file(cls, value: Path) -> Path:
+        if not value.name:
+            raise ValueError("is a folder, and the store is a file in one")
+        return value
 
     def stage(self, attempt: Attempt) -> None:
         """Writes an attempt to `<path>.pending/`, from where the next command takes it in.

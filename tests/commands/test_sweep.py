@@ -50,6 +50,19 @@ def test_with_json_a_sweep_prints_a_receipt_a_line_in_job_order(folder: Path) ->
     assert [json.loads(line)["corpus"]["n_takes"] for line in done.out.splitlines()] == [7, 5]
 
 
+def test_a_sweep_without_a_job_is_no_green_build(folder: Path) -> None:
+    done = evalrunner(folder, "run", "-m", "sampler.limit=glob(*)")
+    assert done.code == 3
+    assert "the overrides give no job: nothing was run" in done.err
+
+
+def test_jobs_in_a_folder_of_another_name_have_ids_of_their_own(folder: Path) -> None:
+    for _ in range(2):
+        assert evalrunner(folder, "run", "--limit", "3", "hydra.run.dir=here").code in {0, 1}
+    rows = evalrunner(folder, "trend", "--attempts", "--json").json["rows"]
+    assert len({row["run_id"] for row in rows}) == 2
+
+
 def test_a_job_that_is_misconfigured_does_not_stop_the_others(folder: Path) -> None:
     demo = Path(evalrunner_package.__file__).parent / "demo" / "takes.jsonl"
     (folder / "here.jsonl").write_bytes(demo.read_bytes())

@@ -132,3 +132,8 @@ def test_the_packaged_options_are_components() -> None:
     assert target == f"{DuckdbStore.__module__}.{DuckdbStore.__name__}"
     assert DuckdbStore(**options["duckdb"]) == DuckdbStore()
     assert options["none"] == {"_target_": f"{NullStore.__module__}.{NullStore.__name__}"}
+
+
+def test_a_path_without_a_name_is_no_file() -> None:
+    with pytest.raises(ValueError, match="is a folder, and the store is a file in one"):
+        DuckdbStore(path=Path())
