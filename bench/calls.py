@@ -137,10 +137,10 @@ def median(rounds: Sequence[Measured]) -> Measured:
 
 
 @contextmanager
-def provider(latency: float) -> Iterator[str]:
+def provider(latency: float, *options: str) -> Iterator[str]:
     """A server in a process of its own; gives the base of its addresses."""
     server = subprocess.Popen(
-        [sys.executable, str(TOP / "bench" / "provider.py"), "--latency", str(latency)],
+        [sys.executable, str(TOP / "bench" / "provider.py"), "--latency", str(latency), *options],
         stdout=subprocess.PIPE,
         text=True,
     )

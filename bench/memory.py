@@ -3,7 +3,8 @@
     python bench/memory.py [--calls 1000 10000] [--takes 1000] [--flight 128]
 
 Each run is a process of its own that judges the same takes, in as many cycles as make up the calls
-(`cycles.stop: never` pools them); the server (bench/provider.py) answers at once. Printed are the peak memory
+(`cycles.stop: never` pools them); the server (bench/provider.py) answers at once, and every reply has an
+improvement of its own. Printed are the peak memory
 of the whole process, journal, receipt and store included, and what it grew by against the first run.
 """
 
@@ -25,7 +26,7 @@ def main() -> None:
     given = parser.parse_args()
     if wrong := [calls for calls in given.calls if calls % given.takes]:
         sys.exit(f"{wrong} are no multiples of {given.takes} takes")
-    with tempfile.TemporaryDirectory() as name, provider(0.0) as base:
+    with tempfile.TemporaryDirectory() as name, provider(0.0, "--vary") as base:
         folder = Path(name)
         in_a_process_of_its_own(folder, given.takes)
         print("| calls | peak MiB | growth MiB | bytes a call | CPU ms a call | wall s |")

@@ -1,6 +1,6 @@
 """A provider for benches: one OpenAI chat completion, the same to everybody, after a wait; little CPU a call.
 
-    python bench/provider.py --latency 0.05 [--reply FILE]
+    python bench/provider.py --latency 0.05 [--reply FILE] [--vary]
 
 It prints its port on a line of its own. `POST` any path is answered with the reply; `GET /log` tells what
 came since the last `GET /log`, as JSON, and forgets it: the number of requests, the monotonic time of the
@@ -13,15 +13,20 @@ import asyncio
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 DIMENSIONS = ("accuracy", "attribution", "weight_calibration", "kind_classification", "signal_density")
 
 
-def completion() -> dict[str, Any]:
+MARK = b"(reply 0000000)"
+"""What each reply of a provider that varies holds its own number in."""
+
+
+def completion(improvements: Sequence[str] = ()) -> dict[str, Any]:
     """A judge's reply in the OpenAI wire format."""
-    said = {"scores": dict.fromkeys(DIMENSIONS, 8), "improvements": []}
+    said = {"scores": dict.fromkeys(DIMENSIONS, 8), "improvements": [*improvements]}
     return {
         "id": "chatcmpl-bench",
         "object": "chat.completion",
@@ -49,7 +54,7 @@ class Log:
     """What came in since the last look at it."""
 
     def __init__(self) -> None:
-        self.requests = self.flying = self.peak = 0
+        self.requests = self.flying = self.peak = self.answered = 0
         self.first = self.last = 0.0
 
     def came(self) -> None:
@@ -61,6 +66,7 @@ class Log:
 
     def left(self) -> None:
         self.flying -= 1
+        self.answered += 1
         self.last = time.monotonic()
 
     def told(self) -> bytes:
@@ -101,7 +107,8 @@ class Connection(asyncio.Protocol):
     def reply(self) -> None:
         self.log.left()
         if not self.transport.is_closing():
-            self.transport.write(self.answer)
+            numbered = MARK.replace(b"0000000", b"%07d" % self.log.answered)
+            self.transport.write(self.answer.replace(MARK, numbered) if MARK in self.answer else self.answer)
 
 
 def response(body: bytes) -> bytes:
@@ -124,8 +131,11 @@ def main() -> int:
     )
     parser.add_argument("--latency", type=float, default=0.05, help="seconds before every answer")
     parser.add_argument("--reply", type=Path, help="the body of every answer")
+    parser.add_argument("--vary", action="store_true", help="every answer has an improvement of its own")
     given = parser.parse_args()
-    body = given.reply.read_bytes() if given.reply else json.dumps(completion()).encode()
+    improvement = f"Say of the claim which page it stands on, and since when it holds {MARK.decode()}."
+    made = json.dumps(completion([improvement] if given.vary else [])).encode()
+    body = given.reply.read_bytes() if given.reply else made
     try:
         asyncio.run(serve(given.latency, body))
     except KeyboardInterrupt:

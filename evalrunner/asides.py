@@ -50,12 +50,12 @@ def _found(
     names: Sequence[Name], overrides: Sequence[str], note: Note, *, doubted: bool = True
 ) -> list[Receipt]:
     from evalrunner.commands.composed import configured_store
-    from evalrunner.commands.found import found
+    from evalrunner.commands.found import found, whole
 
+    asked = [os.fspath(each) for each in names]
     with quietly(note):
-        return found(
-            [os.fspath(each) for each in names], configured_store(checked(overrides)), doubted=doubted
-        )
+        receipts = found(asked, configured_store(checked(overrides)), doubted=doubted)
+        return [whole(each, name) for each, name in zip(receipts, asked, strict=True)]
 
 
 def baselines(*, note: Note = warn) -> dict[str, Saved]:

@@ -4,16 +4,20 @@ They are plain data: no I/O, no config. `truth` never reaches a subject or an LL
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 OutcomeStatus = Literal["ok", "marker", "blocked", "error", "timeout", "contaminated", "skipped"]
 JudgementStatus = Literal["scored", "rejected", "failed", "abstained", "skipped"]
+
+LARGEST_POWER: Final = 300
+"""A score with a larger power of ten is none."""
 
 
 class Record(BaseModel):
@@ -95,8 +99,9 @@ class Outcome(Record):
     error: str | None = None
 
 
-class Judgement(Record):
-    """What one seat said of some items in one cycle.
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one seat said of some items in one cycle. A run holds one a call, so they are kept small.
 
     Attributes:
         item_ids: the items judged, in sampled order; a chunk of a panel, or one item.
@@ -107,9 +112,12 @@ class Judgement(Record):
         values: score a dimension, exactly as written in the reply.
         label: a label instead of scores (KEEP, correct, ...).
         evidence: improvements or reasons, as the seat gave them.
-        detail: what a judge that is code wants kept of how it came to this (matches, checks).
+        detail: what is wanted of how it came to this (asks, matches, checks).
         error: why the status is not `scored`.
         answered_by: the model name that the provider returned.
+
+    Raises:
+        ValueError: a value is no Decimal, or not finite, or far from any scale.
     """
 
     item_ids: tuple[str, ...]
@@ -118,13 +126,21 @@ class Judgement(Record):
     cycle: int = 1
     chunk: int = 1
     status: JudgementStatus = "scored"
-    values: dict[str, Decimal] = Field(default_factory=dict)
+    values: Mapping[str, Decimal] = field(default_factory=dict)
     label: str | None = None
     evidence: tuple[str, ...] = ()
-    detail: dict[str, Any] = Field(default_factory=dict)
+    detail: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
     answered_by: str | None = None
-    spend: Spend = Spend()
+
+    def __post_init__(self) -> None:
+        for name, value in self.values.items():
+            if not (
+                isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) <= LARGEST_POWER
+            ):
+                raise ValueError(
+                    f"{value!r} of {self.seat} for {name} is no score: a finite Decimal is needed"
+                )
 
 
 class Metric(Record):

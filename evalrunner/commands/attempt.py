@@ -20,7 +20,7 @@ from evalrunner.receipt.files import dumps, write_atomic
 from evalrunner.receipt.schema import Receipt
 from evalrunner.reporter.base import Against
 from evalrunner.reporter.progress import progress_on
-from evalrunner.store.attempt import Attempt, score_rows
+from evalrunner.store.attempt import Attempt, Scores, chunks_of
 from evalrunner.store.base import Store
 
 if TYPE_CHECKING:
@@ -99,13 +99,12 @@ def _put(store: Store, attempt: Attempt) -> None:
 
 
 def _attempt(finished: Finished) -> Attempt:
-    scores, chunks = score_rows(finished.judgements)
     return Attempt(
         run_id=finished.run_id,
         identity=finished.judged_itself,
         receipt=finished.receipt.to_json(),
-        scores=scores,
-        chunks=chunks,
+        scores=Scores(finished.judgements),
+        chunks=chunks_of(finished.judgements),
     )
 
 

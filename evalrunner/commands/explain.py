@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from evalrunner.commands.arguments import Arguments
 from evalrunner.commands.composed import configured_store
-from evalrunner.commands.found import found
+from evalrunner.commands.found import found, whole
 from evalrunner.receipt.compare import compare
 from evalrunner.reporter.difference import print_difference
 
@@ -19,6 +19,7 @@ def main(tokens: Sequence[str]) -> int:
     arguments.add_argument("overrides", nargs="*", help="such as store.path=FILE")
     given = arguments.read(tokens)
     before, after = found([given.before, given.after], configured_store(given.overrides), doubted=False)
+    before, after = whole(before, given.before), whole(after, given.after)
     comparison = compare(before, after, Decimal(0))
     print_difference(comparison, before, after, sys.stdout)
     return 0

@@ -1,6 +1,6 @@
 """A run to save a baseline from: its receipt, and the configuration that it ran with."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from evalrunner.baseline.pinned import composed, raw
 from evalrunner.commands.composed import configured_store
-from evalrunner.commands.found import found
+from evalrunner.commands.found import folders, found, run_folders, whole
 from evalrunner.commands.output import say
 from evalrunner.commands.rerun import overrides_of
-from evalrunner.config.folders import is_run_id
 from evalrunner.config.jobs import RECEIPT
 from evalrunner.errors import InputError, Problem
 from evalrunner.receipt.files import loads, read_receipt
@@ -60,7 +59,7 @@ def newest(eval_name: str | None = None) -> Receipt:
 
 def named(name: str) -> Receipt:
     """The receipt of a run that somebody names: a file, a run folder, a run id, or an id of the store."""
-    folder = next(_kept(name), None) if not Path(name).exists() else None
+    folder = next(run_folders(name), None) if not Path(name).exists() else None
     [receipt] = found([name if folder is None else str(folder)], configured_store())
     return receipt
 
@@ -76,7 +75,8 @@ def origin(receipt: Receipt, name: str | None = None) -> Origin:
         InputError: the run folder's configuration cannot be read.
         ConfigError: what the receipt tells does not compose.
     """
-    for folder in _folders(receipt, name):
+    receipt = whole(receipt, name)
+    for folder in folders(receipt, name):
         config, hydra = folder / ".hydra" / "config.yaml", folder / ".hydra" / "hydra.yaml"
         if not (config.is_file() and hydra.is_file() and _is_of(folder, receipt)):
             continue
@@ -89,20 +89,6 @@ def origin(receipt: Receipt, name: str | None = None) -> Origin:
         say(f"warning: {line}")
     job, choices = composed("run", overrides)
     return Origin(receipt, raw(job), choices, exact=False)
-
-
-def _folders(receipt: Receipt, name: str | None) -> Iterator[Path]:
-    """Where the run folder may be: by its name, and where run folders lie unless somebody moved them."""
-    if name is not None:
-        yield Path(name) if Path(name).is_dir() else Path(name).parent
-    yield from _kept(receipt.run_id or "")
-
-
-def _kept(run_id: str) -> Iterator[Path]:
-    """The run folders of an id; those of a sweep's jobs lie in the sweep's."""
-    if is_run_id(run_id):
-        yield from Path("outputs").glob(f"*/{run_id}")
-        yield from Path("outputs").glob(f"*/*/{run_id}")
 
 
 def _is_of(folder: Path, receipt: Receipt) -> bool:

@@ -3,14 +3,16 @@
 import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from evalrunner.commands.found import whole
 from evalrunner.commands.output import say
 from evalrunner.config.jobs import number_in_sweep
 from evalrunner.errors import EvalrunnerError
 from evalrunner.receipt.files import write_atomic
-from evalrunner.receipt.schema import Receipt
+from evalrunner.receipt.schema import Receipt, parse
 from evalrunner.reporter.base import Against, FiledReporter, Report, Reporter
 from evalrunner.reporter.json import JsonReporter
 
@@ -30,6 +32,10 @@ def show(
     reporters that write to files still do, those for a CI system write to stderr, and the others are silent.
     In a sweep each job's files carry its number: report.xml becomes report.0.xml.
     """
+    if any(isinstance(each, FiledReporter) and each.lists_items for each in reporters.values()):
+        receipt = whole(receipt, kept)
+        if against is not None:
+            against = replace(against, baseline=whole(parse(against.baseline)).to_json())
     report = Report(receipt.to_json(), tuple(warnings), kept, against)
     job = number_in_sweep()
     if as_json and job is None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from evalrunner.commands.arguments import Arguments
 from evalrunner.commands.composed import configured_store
-from evalrunner.commands.found import found
+from evalrunner.commands.found import found, whole
 from evalrunner.reporter.whole import print_item, print_whole
 
 
@@ -17,6 +17,7 @@ def main(tokens: Sequence[str]) -> int:
     arguments.add_argument("overrides", nargs="*", help="such as store.path=FILE")
     given = arguments.read(tokens)
     [receipt] = found([given.run], configured_store(given.overrides))
+    receipt = whole(receipt, given.run)
     if given.item is not None:
         print_item(receipt.to_json(), given.item, sys.stdout)
     else:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from pydantic import Field
@@ -207,11 +208,11 @@ def _by_code(sample: Sample, empty: str, cycle: int) -> Judgement:
     )
     if sample.fate == "empty":
         said = {"class": empty, "reason": "the candidate changes nothing"}
-        made = made.model_copy(update={"label": DEFECT, "detail": {**made.detail, **said}})
+        made = replace(made, label=DEFECT, detail={**made.detail, **said})
         return _with_evidence(made, sample)
     label = "contaminated" if sample.fate == "contaminated" else None
     error = f"{sample.item.id}, run {sample.run}: {f'{label}: ' if label else ''}{sample.why}"
-    return made.model_copy(update={"label": label, "error": error})
+    return replace(made, label=label, error=error)
 
 
 def _with_evidence(judgement: Judgement, sample: Sample) -> Judgement:
@@ -219,7 +220,7 @@ def _with_evidence(judgement: Judgement, sample: Sample) -> Judgement:
     if judgement.label != DEFECT:
         return judgement
     line = f"{sample.name}: {judgement.detail['class']}: {judgement.detail['reason']}"
-    return judgement.model_copy(update={"evidence": (line,)})
+    return replace(judgement, evidence=(line,))
 
 
 def _say(rulings: Sequence[Ruling], bench: Bench) -> None:

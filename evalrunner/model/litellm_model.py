@@ -1,7 +1,8 @@
 """An LLM behind any provider that litellm speaks to: a seat of a panel, and whoever else must be asked."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from sys import intern
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, field_validator, model_validator
@@ -187,7 +188,7 @@ class LitellmModel(Component):
             chunk=chunk,
             values={} if said is None else said.values,
             evidence=() if said is None else said.improvements,
-            detail=_detail(asked) | ({} if said is None else {"parse": said.how}),
+            detail=_detail(asked.asks, asked.dropped, None if said is None else said.how),
             error=asked.error,
             **self._answer(asked),
         )
@@ -208,7 +209,7 @@ class LitellmModel(Component):
             bench.desk,
         )
         said = asked.value
-        detail = {"run": comparison.run, **_detail(asked)}
+        detail = {"run": comparison.run, **_detail(asked.asks, asked.dropped)}
         if said is not None:
             detail |= {"parse": said.how, "class": said.kind, "reason": said.reason}
         return Judgement(
@@ -222,12 +223,11 @@ class LitellmModel(Component):
         )
 
     def _answer(self, asked: Asked[Any]) -> dict[str, Any]:
-        """The fields of a judgement that say who answered, whether, and at what cost."""
+        """The fields of a judgement that say who answered, and whether."""
         return {
             "seat": self.id,
             "status": _STATUS[asked.status],
-            "answered_by": asked.answered_by,
-            "spend": asked.spend,
+            "answered_by": None if asked.answered_by is None else intern(asked.answered_by),
         }
 
     def planned(self, items: Sequence[Item], *, prompt: str, bench: Bench) -> list[tuple[int, int, int]]:
@@ -285,6 +285,10 @@ class LitellmModel(Component):
         return variables(self._route, self.api_base, self.api_key_env)
 
 
-def _detail(asked: Asked[Any]) -> dict[str, Any]:
-    """What is kept of how an answer was got."""
-    return {"asks": asked.asks} | ({"dropped": list(asked.dropped)} if asked.dropped else {})
+@cache
+def _detail(asks: int, dropped: tuple[str, ...], parse: str | None = None) -> Mapping[str, Any]:
+    """What is kept of how an answer was got; of thousands of judgements that got it alike, once."""
+    told: dict[str, Any] = {"asks": asks}
+    if dropped:
+        told["dropped"] = list(dropped)
+    return told if parse is None else told | {"parse": parse}

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Literal
 
 from evalrunner.errors import nearest, show
@@ -46,6 +47,7 @@ class Read:
     how: How
 
 
+@lru_cache(maxsize=1024)
 def _number(written: str) -> Decimal:
     if len(written) > MAX_NUMBER_CHARS:
         raise ReplyRejected(f"a number of {len(written)} characters is no score or count")

@@ -11,7 +11,7 @@ from evalrunner import __version__
 from evalrunner.calls.cache import Cache
 from evalrunner.model.seat import Seat
 from evalrunner.receipt import fingerprint
-from evalrunner.receipt.schema import Receipt, assemble, timestamp
+from evalrunner.receipt.schema import JudgementsFile, Receipt, assemble, timestamp
 from evalrunner.receipt.scores import score_block
 from evalrunner.records import Decision, Figures, Item, Judgement, Metric, Spend
 from evalrunner.rubric import Rubric
@@ -63,6 +63,7 @@ class Attempt:
     most_cycles: int
     stop: str
     judgements: Sequence[Judgement]
+    judgements_file: JudgementsFile | None
     figures: Figures
     decision: Decision
     subject_spend: Spend
@@ -163,7 +164,7 @@ def receipt(attempt: Attempt) -> Receipt:
         },
         "budget": dict(attempt.budget),
         "usage": {"subject": usage(attempt.subject_spend), "judge": usage(attempt.judge_spend)},
-        "judgements": [_row(each) for each in attempt.judgements],
+        **_said(attempt),
         "warnings": list(attempt.warnings),
         "environment": {
             "evalrunner": __version__,
@@ -211,7 +212,15 @@ def _groups(groups: Mapping[str, Mapping[str, Mapping[str, Metric]]]) -> dict[st
     }
 
 
-def _row(judgement: Judgement) -> dict[str, Any]:
+def _said(attempt: Attempt) -> dict[str, Any]:
+    """Everything that was said, or where it lies."""
+    if attempt.judgements_file is not None:
+        return {"judgements_file": attempt.judgements_file.model_dump()}
+    return {"judgements": [judgement_row(each) for each in attempt.judgements]}
+
+
+def judgement_row(judgement: Judgement) -> dict[str, Any]:
+    """A judgement as the receipt has it, JSON-ready."""
     row: dict[str, Any] = {
         "model": judgement.seat,
         "place": judgement.place,

@@ -2,31 +2,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalrunner.budget.budget import BudgetExhausted
 from evalrunner.calls.halt import Halted
 from evalrunner.calls.loop import first_of, run_async
 from evalrunner.calls.side_by_side import side_by_side
 from evalrunner.config.tree import RunConfig
-from evalrunner.errors import EvalrunnerError, InputError, Problem, show
+from evalrunner.errors import EvalrunnerError, InputError, Problem, ReceiptNotKeptError, show
 from evalrunner.model.clients import ClientName, begin
 from evalrunner.model.seat import Bench
 from evalrunner.pipeline.assembly import (
     Attempt,
     CycleResult,
+    judgement_row,
     receipt,
     subject_sha8,
 )
 from evalrunner.pipeline.session import Session, announce, asked, begun, check_subject, marks, preflight
 from evalrunner.pipeline.unfinished import ITEMS
 from evalrunner.pipeline.via import Piped, Via, read
-from evalrunner.receipt.schema import Receipt
+from evalrunner.receipt import rows
+from evalrunner.receipt.schema import JudgementsFile, Receipt
 from evalrunner.records import Decision, Figures, Item, Judgement, Outcome, Spend
 from evalrunner.subject.unknown import UnknownSubject
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -206,6 +205,7 @@ def _finish(
         most_cycles=config.cycles.max or config.cycles.default_max,
         stop=config.cycles.stop,
         judgements=judgements,
+        judgements_file=_beside(session, judgements),
         figures=figures,
         decision=decision,
         subject_spend=subject_spend,
@@ -225,6 +225,17 @@ def _finish(
         session.halt.asked,
         session.halt.because,
     )
+
+
+def _beside(session: Session, judgements: Sequence[Judgement]) -> JudgementsFile | None:
+    """Writes judgements that are too many for the receipt to a file; None where they stand in it."""
+    if len(judgements) <= rows.MOST_INSIDE:
+        return None
+    try:
+        return rows.write(session.folder, map(judgement_row, judgements))
+    except ReceiptNotKeptError as lost:
+        session.warn(f"{lost}: the {len(judgements)} judgements stand in the receipt itself")
+        return None
 
 
 def _composed(config: RunConfig, via: Via) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -113,18 +113,24 @@ def bytes_of(path: Path) -> bytes:
     return data
 
 
-def write_atomic(path: Path, text: str) -> None:
+def write_atomic(path: Path, text: str | Iterable[str]) -> None:
     """Writes a file whole: a reader, also after a crash or a power cut, sees the old content or the new.
 
     The folder is made where it is missing. The file is UTF-8 and follows the umask. A link is followed, and
     a device or a pipe is written to, never replaced by a file.
 
+    Args:
+        path: of the file.
+        text: what to write, whole or in parts, none of which ends within a surrogate pair.
+
     Raises:
         ReceiptNotKeptError: it could not be written; nothing is left behind.
     """
+    parts = [text] if isinstance(text, str) else text
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_text(clean(text), encoding="utf-8")
+            with path.open("wb") as device:
+                device.writelines(clean(part).encode() for part in parts)
             return
         path = path.resolve() if path.is_symlink() else path
     except OSError as error:
@@ -134,7 +140,7 @@ def write_atomic(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with draft.open("xb") as file:
-                file.write(clean(text).encode())
+                file.writelines(clean(part).encode() for part in parts)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

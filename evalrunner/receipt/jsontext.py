@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
@@ -42,6 +43,14 @@ def number(value: int | float | Decimal) -> str:
     """
     if isinstance(value, int) and -_PLAIN < value < _PLAIN:
         return str(int(value))
+    if isinstance(value, Decimal) and not value.is_finite():
+        raise ValueError("not a finite number")
+    return _shortest(value)
+
+
+@lru_cache(maxsize=1024)
+def _shortest(value: int | float | Decimal) -> str:
+    """What `number` says; equal numbers are alike, so one that was written before need not be again."""
     exact = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not exact.is_finite():
         raise ValueError("not a finite number")

@@ -221,6 +221,19 @@ class JudgementRow(_Part):
     answered_by: str | None = None
 
 
+class JudgementsFile(_Part):
+    """Where the rows of `judgements` lie when they are too many to stand in the receipt.
+
+    Attributes:
+        file: in the run folder, one row a line, in the order of judging.
+        sha256: of its bytes.
+    """
+
+    file: str
+    rows: Count
+    sha256: Sha256
+
+
 class Cache(_Part):
     """Replies of earlier runs that were used again: they cost nothing, and no count of calls has them.
 
@@ -288,6 +301,7 @@ class Receipt(_Part):
     usage: Usage | None = None
     answered_by: dict[str, list[str]] | None = None
     judgements: list[JudgementRow] | None = None
+    judgements_file: JudgementsFile | None = None
     items: list[dict[str, Any]] | None = None
     cases: list[dict[str, Any]] | None = None
     defects: list[dict[str, Any]] | None = None

@@ -56,9 +56,12 @@ class FiledReporter(Component):
         path: the file, which is written whole; None is stdout.
         for_ci: what it writes are commands that a CI system reads from stderr as well, so it goes there when
             stdout is taken.
+        lists_items: it shows what was said of single items, so it is given all judgements, also
+            those that lie beside the receipt.
     """
 
     for_ci: ClassVar[bool] = False
+    lists_items: ClassVar[bool] = False
 
     path: FilePath | None = None
 

@@ -32,6 +32,7 @@ class GithubReporter(FiledReporter):
     """
 
     for_ci: ClassVar[bool] = True
+    lists_items: ClassVar[bool] = True
 
     def fence(self) -> tuple[str, str]:
         """Workflow commands are switched off, and on again with a word that nobody can guess."""

@@ -1,6 +1,6 @@
 """The text of a comment on a pull request, in Markdown."""
 
-from typing import TextIO
+from typing import ClassVar, TextIO
 
 from evalrunner.reporter.base import FiledReporter, Report
 from evalrunner.reporter.page import page
@@ -11,6 +11,8 @@ class PrCommentReporter(FiledReporter):
 
     It writes the text; posting it is the CI job's, which has the token for it (docs/ci.md).
     """
+
+    lists_items: ClassVar[bool] = True
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Markdown with a line end, short enough for a comment."""

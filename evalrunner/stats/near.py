@@ -9,12 +9,15 @@ from dataclasses import dataclass
 SIMILAR = (3, 4)
 """Two texts are near-duplicates when they share at least 3/4 of the words that either has."""
 
+MOST_COMPARED = 5000
+"""So many different texts are compared, which bounds time and memory; thousands of judgements say as many."""
+
 
 @dataclass
 class _Group:
     text: str
     words: frozenset[str]
-    count: int = 1
+    count: int
 
 
 def merge_near_duplicates(texts: Iterable[str], limit: int = 10) -> list[str]:
@@ -26,14 +29,19 @@ def merge_near_duplicates(texts: Iterable[str], limit: int = 10) -> list[str]:
     are dropped.
 
     A text is compared only with groups that share one of its rarest words, which two similar texts must
-    (prefix filtering), so that thousands of texts take well under a second.
+    (prefix filtering), so that thousands of texts take well under a second. Of more than MOST_COMPARED
+    different texts only those said most often are looked at, the first ones among equals.
     """
-    given = [(text.strip(), _words(text)) for text in texts]
-    rarity = Counter(word for _, words in given for word in words)
+    said = Counter(text.strip() for text in texts)
+    if len(said) > MOST_COMPARED:
+        often = dict(said.most_common(MOST_COMPARED))
+        said = Counter({text: count for text, count in said.items() if text in often})
+    given = [(text, _words(text), count) for text, count in said.items()]
+    rarity = Counter(word for _, words, _ in given for word in words)
     groups: list[_Group] = []
     by_words: dict[frozenset[str], _Group] = {}
     by_word: dict[tuple[str, frozenset[str]], list[_Group]] = defaultdict(list)
-    for text, words in given:
+    for text, words, count in given:
         if not text:
             continue
         rarest = sorted(words, key=lambda word: (rarity[word], word))[: _prefix(len(words))]
@@ -42,10 +50,10 @@ def merge_near_duplicates(texts: Iterable[str], limit: int = 10) -> list[str]:
             (group for key in keys for group in by_word[key] if _similar(group.words, words)), None
         )
         if found:
-            found.count += 1
+            found.count += count
             by_words[words] = found
             continue
-        group = _Group(text, words)
+        group = _Group(text, words, count)
         groups.append(group)
         by_words[words] = group
         for key in keys:

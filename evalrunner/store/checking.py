@@ -208,10 +208,11 @@ def _faults(row: tables.Row, path: Path) -> list[Problem]:
     place = f"{path}: attempt {row['run_id']}"
     try:
         receipt: Any = json_of(row["receipt_json"], place)
-        attempt = Attempt.model_construct(run_id=row["run_id"], identity=row["identity"], receipt=receipt)
-        told = tables.columns(attempt)
+        told = tables.columns(Attempt(row["run_id"], row["identity"], receipt))
     except InputError as error:
         return [Problem(place, str(problem).removeprefix(f"{place}: ")) for problem in error.problems]
+    except ValueError as error:
+        return [Problem(place, str(error))]
     wrong = [name for name, value in told.items() if name in row and row[name] != value]
     if not wrong:
         return []

@@ -144,4 +144,4 @@ def _read(file: Path) -> Attempt:
     content = json_of(bytes_of(file), str(file))
     if isinstance(content, dict) and "format" in content:
         return pending.attempt_in(content)
-    return attempt_of(content, str(file))
+    return attempt_of(content, file)

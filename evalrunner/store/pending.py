@@ -6,6 +6,7 @@ never stands in the way of the others.
 
 import json
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import NoReturn
 from pydantic import ValidationError
 
 from evalrunner.errors import show
-from evalrunner.store.attempt import Attempt
+from evalrunner.store.attempt import Attempt, ScoreRow, attempt_from, in_batches
 from evalrunner.store.database import beside
 
 FORMAT = 1
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 _STALE_S = 3600.0
 
 
@@ -47,19 +49,34 @@ def write(path: Path, attempt: Attempt) -> Path:
         ReceiptNotKeptError: it could not be written.
     """
     from evalrunner.receipt.files import write_atomic
-    from evalrunner.receipt.jsontext import readable_json
 
     file = file_of(path, attempt)
-    content = {
+    write_atomic(file, _parts(attempt))
+    return file
+
+
+def _parts(attempt: Attempt) -> Iterator[str]:
+    """The text of a file, some scores at a time: there may be hundreds of thousands."""
+    from evalrunner.receipt.jsontext import readable_json
+
+    head = {
         "format": FORMAT,
         "run_id": attempt.run_id,
         "identity": attempt.identity,
         "receipt": attempt.receipt,
-        "scores": [[*row[:-1], str(row.value)] for row in attempt.scores],
-        "chunks": attempt.chunks,
     }
-    write_atomic(file, readable_json(content) + "\n")
-    return file
+    yield readable_json(head)[:-1]
+    for name, rows in (("scores", map(_written, attempt.scores)), ("chunks", attempt.chunks)):
+        comma = f', "{name}": ['
+        for some in in_batches(rows):
+            yield comma + _encode(some)[1:-1]
+            comma = ", "
+        yield "]" if comma == ", " else f"{comma}]"
+    yield "}\n"
+
+
+def _written(row: ScoreRow) -> list[object]:
+    return [*row[:-1], str(row.value)]
 
 
 def waiting(path: Path) -> list[Path]:
@@ -122,7 +139,7 @@ def attempt_in(content: object) -> Attempt:
     if version > FORMAT:
         raise NewerError(f"a newer evalrunner wrote it, in format {version}; this one reads {FORMAT}")
     try:
-        attempt = Attempt.model_validate(content)
+        attempt = attempt_from(content)
     except ValidationError as error:
         first = error.errors()[0]
         raise NoAttemptError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from evalrunner.errors import InputError, Problem, show
-from evalrunner.store.attempt import Attempt, ScoreRow
+from evalrunner.store.attempt import Attempt, ScoreRow, in_batches
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -144,30 +144,41 @@ def _next_id(connection: "DuckDBPyConnection") -> int:
 
 
 def _bulk(connection: "DuckDBPyConnection", attempt: Attempt) -> None:
-    if attempt.scores:
-        by_column = dict(zip(ScoreRow._fields, map(list, zip(*attempt.scores, strict=True)), strict=True))
-        connection.execute(
-            """
-            insert into scores
-            select ?, unnest(?::varchar[]), unnest(?::integer[]), unnest(?::varchar[]), unnest(?::varchar[]),
-                unnest(?::integer[]), unnest(?::double[]), unnest(?::varchar[])
-            """,
-            [
-                attempt.run_id,
-                *list(by_column.values())[:-1],
-                list(map(float, by_column["value"])),
-                list(map(str, by_column["value"])),
-            ],
-        )
-    if attempt.chunks:
+    for some in in_batches(attempt.scores):
+        _insert_scores(connection, attempt.run_id, some)
+    for chunks in in_batches(attempt.chunks):
         connection.execute(
             "insert into chunks select ?, unnest(?::integer[]), unnest(?::varchar[][])",
-            [
-                attempt.run_id,
-                [each.number for each in attempt.chunks],
-                [list(each.items) for each in attempt.chunks],
-            ],
+            [attempt.run_id, [each.number for each in chunks], [list(each.items) for each in chunks]],
         )
+
+
+def _insert_scores(connection: "DuckDBPyConnection", run_id: str, rows: list[ScoreRow]) -> None:
+    """What many rows share (dimension, model, cycle) goes over once: a value costs more than its row."""
+    places: dict[tuple[str, str, int], int] = {}
+    shared = [places.setdefault((row.dimension, row.model, row.cycle), len(places) + 1) for row in rows]
+    dimensions, models, cycles = map(list, zip(*places, strict=True))
+    connection.execute(
+        """
+        insert into scores
+        select ?, item, chunk, (?::varchar[])[place], (?::varchar[])[place], (?::integer[])[place],
+            written::double, written
+        from (
+            select unnest(?::varchar[]) as item, unnest(?::integer[]) as chunk,
+                unnest(?::integer[]) as place, unnest(?::varchar[]) as written
+        )
+        """,
+        [
+            run_id,
+            dimensions,
+            models,
+            cycles,
+            [row.item for row in rows],
+            [row.chunk for row in rows],
+            shared,
+            [str(row.value) for row in rows],
+        ],
+    )
 
 
 def row_of_key(connection: "DuckDBPyConnection", row: Row) -> str:

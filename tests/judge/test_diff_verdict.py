@@ -203,11 +203,11 @@ def test_a_rejected_reply_is_asked_for_once_more() -> None:
     item = blind_item(7)
     with Loopback([said("correct", "boundary"), said("defect", "boundary")]) as server:
         on = bench(seat(server, A, reasks=1))
-        judgements, figures = judge([(item, blind_outcome(item, OTHER_WAY))], on)
+        _, figures = judge([(item, blind_outcome(item, OTHER_WAY))], on)
         again = server.requests[1].messages[-1][1]
     assert "the verdict is correct, but the class is 'boundary', not none" in again
     assert figures.report["items"][0]["verdict"] == "defect"
-    assert judgements[0].spend.usage.calls == 2
+    assert on.desk.spend().usage.calls == 2
 
 
 INJECTED = LANDED + (

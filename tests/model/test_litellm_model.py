@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -93,7 +94,7 @@ def test_a_whole_reply_is_a_scored_judgement() -> None:
     with Loopback(GOOD) as server:
         judged = score(seat(server, concurrency=3, requests_per_minute=10), desk)
         (seen,) = server.requests
-    assert judged.model_dump(exclude={"spend"}) == {
+    assert asdict(judged) == {
         "item_ids": ("t0", "t1", "t2"),
         "seat": "openai:gpt-4o",
         "place": 1,
@@ -108,8 +109,8 @@ def test_a_whole_reply_is_a_scored_judgement() -> None:
         "answered_by": "gpt-4o",
     }
     assert str(judged.values["accuracy"]) == "7.50"
-    assert judged.spend.cost_usd == Decimal("0.012")  # 100 + 20 tokens at $100 a million
-    assert judged.spend.usage.calls == 1
+    assert desk.spend().cost_usd == Decimal("0.012")  # 100 + 20 tokens at $100 a million
+    assert desk.spend().usage.calls == 1
     assert seen.schema == scores_schema(RUBRIC)
     assert "claim: 2 ü" in seen.prompt
     assert desk.requests[0].slot == Slot("judge", cycle=2, chunk=3)
@@ -123,8 +124,8 @@ def test_a_rejected_reply_is_asked_for_once_more_and_both_are_paid() -> None:
         first, second = server.requests
     assert judged.status == "scored"
     assert judged.detail == {"asks": 2, "parse": "strict"}
-    assert judged.spend.cost_usd == Decimal("0.0135")
-    assert (judged.spend.usage.calls, judged.spend.usage.input_tokens) == (2, 110)
+    assert desk.spend().cost_usd == Decimal("0.0135")
+    assert (desk.spend().usage.calls, desk.spend().usage.input_tokens) == (2, 110)
     assert [request.slot.ask for request in desk.requests] == [0, 1]
     assert second.messages[: len(first.messages)] == first.messages
     assert second.messages[-2] == ("assistant", '{"scores": {"wit": 1}}')
@@ -133,13 +134,14 @@ def test_a_rejected_reply_is_asked_for_once_more_and_both_are_paid() -> None:
 
 def test_what_stays_unusable_is_rejected_and_never_scored() -> None:
     whole = GOOD.text
+    desk = Noting()
     with Loopback([cut(whole), "no"]) as server:
-        judged = score(seat(server))
+        judged = score(seat(server), desk)
     assert (judged.status, judged.values, judged.detail) == ("rejected", {}, {"asks": 2})
     assert judged.error is not None
     assert judged.error.startswith("no usable reply: reply 1: the reply ended with finish reason 'length'")
     assert judged.error.endswith("reply 2: the reply holds no JSON object")
-    assert judged.spend.cost_usd == Decimal("0.024")
+    assert desk.spend().cost_usd == Decimal("0.024")
     with Loopback([cut(whole)]) as server:
         judged = score(seat(server, reasks=0))
         assert len(server.requests) == 1
@@ -147,12 +149,13 @@ def test_what_stays_unusable_is_rejected_and_never_scored() -> None:
 
 
 def test_a_provider_that_fails_is_a_failed_judgement() -> None:
+    desk = Noting()
     with Loopback(error(401, "who are you")) as server:
-        judged = score(seat(server))
+        judged = score(seat(server), desk)
         assert len(server.requests) == 1
         dead = score(seat(server, api_base=refusing_url()))
     assert (judged.status, judged.error, judged.detail) == ("failed", "401: who are you", {"asks": 0})
-    assert judged.spend.cost_usd == 0
+    assert desk.spend().cost_usd == 0
     assert dead.status == "failed"
 
 
@@ -162,8 +165,8 @@ def test_a_re_ask_that_fails_tells_both_and_is_paid_at_its_bound() -> None:
         judged = score(seat(server), desk)
     assert judged.status == "failed"
     assert str(judged.error).startswith("reply 1: the reply holds no JSON object; then ")
-    assert judged.spend.usage.estimated
-    assert judged.spend.cost_usd == desk.spend().cost_usd
+    assert desk.spend().usage.estimated
+    assert desk.spend().cost_usd == desk.ledger.spent
     assert desk.ledger.spent is not None
     assert desk.ledger.spent > Decimal("0.3")
 
@@ -173,6 +176,7 @@ def test_what_the_cap_refuses_is_skipped() -> None:
         desk = Noting(cap="0.1")
         never = score(seat(server), desk)
         assert server.requests == []
+        assert desk.spend() == Spend()
         bounds = seat(server).planned(ITEMS, prompt="takes_quality", bench=bench(desk))
         worst = [desk.ledger.bound("openai:gpt-4o", *bound) or Decimal(0) for bound in bounds]
         desk = Noting(cap=str(worst[0] + Decimal("0.001")))
@@ -180,17 +184,18 @@ def test_what_the_cap_refuses_is_skipped() -> None:
         assert len(server.requests) == 1
         score(seat(server), Noting(cap=str(sum(worst))))
         assert len(server.requests) == 3
-    assert (never.status, never.spend) == ("skipped", Spend())
+    assert never.status == "skipped"
     assert str(never.error).startswith("the budget does not allow the call: ")
-    assert (not_again.status, not_again.spend.usage.calls) == ("skipped", 1)
+    assert (not_again.status, desk.spend().usage.calls) == ("skipped", 1)
     assert "; then the budget does not allow the call" in str(not_again.error)
-    assert not_again.spend.cost_usd == Decimal("0.012")
+    assert desk.spend().cost_usd == Decimal("0.012")
 
 
 def test_a_call_without_a_known_price_has_no_cost() -> None:
     with Loopback(GOOD) as server:
-        judged = score(seat(server, id="openai:gpt-4o-mini"))
-    assert (judged.status, judged.spend.cost_usd) == ("scored", None)
+        desk = Noting()
+        judged = score(seat(server, id="openai:gpt-4o-mini"), desk)
+    assert (judged.status, desk.spend().cost_usd) == ("scored", None)
 
 
 def test_the_journal_keeps_every_reply_and_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,19 +111,19 @@ def test_either_client_is_retried_priced_counted_and_kept_alike(tmp_path: Path) 
     judged, kept = [], []
     for client in ("openai_compatible", "litellm"):
         used = Tokens(1000, 50, cached=400, reasoning=20)
+        # 600 fresh, 400 cached and 50 output tokens cost $0.114
         script = [error(503), error(429, retry_after=0), text("no", usage=used), text(GOOD.text, usage=used)]
         with Loopback(script) as server:
             seat = LitellmModel(id="openai/gpt-4o", client=client, api_base=server.url("openai"))
             table = desk(tmp_path / f"{client}.jsonl")
             judged.append(score(seat, table))
             assert len(server.requests) == 4
-            assert table.ledger.spent == judged[-1].spend.cost_usd
+            assert table.ledger.spent == table.spend().cost_usd == 2 * Decimal("0.114")
+            assert table.spend().usage.reasoning_tokens == 40
         lines = (tmp_path / f"{client}.jsonl").read_text(encoding="utf-8").splitlines()
         kept.append([json.loads(line) for line in lines])
     assert judged[0] == judged[1]
     assert judged[0].status == "scored"
-    assert judged[0].spend.cost_usd == 2 * Decimal("0.114")  # 600 fresh, 400 cached and 50 output tokens
-    assert judged[0].spend.usage.reasoning_tokens == 40
     passing = {"at", "latency_s", "raw", "fingerprint"}
     for one, other in zip(*kept, strict=True):
         assert {name: value for name, value in one.items() if name not in passing} == {

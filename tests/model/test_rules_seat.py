@@ -16,7 +16,7 @@ from evalrunner.model.rules import RULES_ID, RulesModel
 from evalrunner.model.rules.examine import RULES, examine
 from evalrunner.model.rules.take import read_take
 from evalrunner.model.seat import Bench, Seat
-from evalrunner.records import Item, Judgement, Spend
+from evalrunner.records import Item, Judgement
 from evalrunner.rubric import Rubric, read_rubric
 
 TOP = Path(__file__).resolve().parents[2]
@@ -79,7 +79,6 @@ def test_a_sound_sample_scores_at_the_top_and_costs_nothing() -> None:
     assert (told.seat, told.place, told.cycle, told.chunk) == (RULES_ID, 2, 3, 4)
     assert told.item_ids == ("t00", "t01", "t02", "t03")
     assert told.evidence == ()
-    assert told.spend == Spend()
     assert told.error is None
 
 
@@ -157,10 +156,10 @@ def test_the_order_of_takes_changes_nothing() -> None:
         assert (again.values, again.evidence, again.detail) == (told.values, told.evidence, told.detail)
 
 
-def test_the_judgement_is_json_ready() -> None:
+def test_what_is_told_of_a_judgement_is_json_ready() -> None:
     told = judge([item(0, weight=0.81, claim="Der Tunnel ist lang und die Züge sind neu.")])
     assert told.detail["not_english"] == ["t00"]
-    assert Judgement.model_validate(json.loads(told.model_dump_json())) == told
+    assert json.loads(json.dumps(told.detail)) == told.detail
 
 
 TEXTS = st.text(max_size=80) | st.sampled_from(

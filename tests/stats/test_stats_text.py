@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalrunner.stats.near import merge_near_duplicates
+from evalrunner.stats.near import MOST_COMPARED, merge_near_duplicates
 from evalrunner.stats.rounding import shown
 
 
@@ -66,6 +66,15 @@ def test_near_duplicates_are_merged_and_the_most_said_come_first():
         "Keep weights on the 0.05 grid.",
         "Name who holds the belief.",
         "Cite the page for every number.",
+    ]
+
+
+def test_of_very_many_texts_those_said_most_often_are_compared():
+    many = [f"Take t{number}: name the page." for number in range(MOST_COMPARED + 50)]
+    assert merge_near_duplicates(many, limit=2) == many[:2]
+    assert merge_near_duplicates([*many, many[-1], many[-2].upper(), many[-2].upper()], limit=2) == [
+        many[-1],
+        many[-2].upper(),
     ]
 
 

@@ -102,7 +102,7 @@ def test_what_is_no_run_is_named_with_its_reason_and_keeps_nobody_out(tmp_path: 
         "b": ('{"schema_version": 1,', "is not JSON"),
         "c": ("[]", "a receipt is a JSON object"),
         "d": (dumps(receipt()), "run_id: is missing"),
-        "e": (dumps(receipt(run_id="../e")), "run_id: String should match"),
+        "e": (dumps(receipt(run_id="../e")), "run_id: is no run id (found '../e')"),
         "f": (dumps(receipt(run_id="f", verdict="maybe")), "verdict"),
         "g": (dumps(receipt(run_id="g", schema_version=2)), "is newer than this program reads"),
         "h": (
@@ -163,18 +163,18 @@ def test_a_store_that_takes_nothing(tmp_path: Path) -> None:
 
 def test_the_subject_tells_whether_the_item_itself_was_judged() -> None:
     def identity(**changes: Any) -> bool:
-        return attempt_of(receipt(run_id="r1", **changes), "there").identity
+        return attempt_of(receipt(run_id="r1", **changes), Path("there")).identity
 
     assert identity()
     assert identity(subject={"subject": "identity"}, eval="own_eval")
     assert not identity(subject={"subject": "unknown"})
     assert not identity(eval="own_eval")
-    assert not attempt_of(review(run_id="r1"), "there").identity
+    assert not attempt_of(review(run_id="r1"), Path("there")).identity
 
 
 def test_scores_are_those_of_judgements_that_count() -> None:
     said = [*JUDGEMENTS, {**JUDGEMENTS[0], "cycle": 2, "status": "failed", "values": {}}]
-    made = attempt_of(json.loads(dumps(receipt(run_id="r1", judgements=said))), "there")
+    made = attempt_of(json.loads(dumps(receipt(run_id="r1", judgements=said))), Path("there"))
     assert [(row.model, row.cycle, str(row.value)) for row in made.scores] == [
         (MODELS[0], 1, "8"),
         (MODELS[1], 1, "7.5"),
