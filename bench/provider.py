@@ -107,8 +107,18 @@ class Connection(asyncio.Protocol):
     def reply(self) -> None:
         self.log.left()
         if not self.transport.is_closing():
-            numbered = MARK.replace(b"0000000", b"%07d" % self.log.answered)
-            self.transport.write(self.answer.replace(MARK, numbered) if MARK in self.answer else self.answer)
+            self.transport.write(
+                varied(self.answer, self.log.answered) if MARK in self.answer else self.answer
+            )
+
+
+def varied(answer: bytes, number: int) -> bytes:
+    """An answer of its own, as long as the others: a number in its improvement, and scores from 6 to 9."""
+    answer = answer.replace(MARK, MARK.replace(b"0000000", b"%07d" % number))
+    for place, name in enumerate(DIMENSIONS):
+        score = 6 + number // 4**place % 4
+        answer = answer.replace(b'%s\\": 8' % name.encode(), b'%s\\": %d' % (name.encode(), score))
+    return answer
 
 
 def response(body: bytes) -> bytes:
@@ -131,7 +141,7 @@ def main() -> int:
     )
     parser.add_argument("--latency", type=float, default=0.05, help="seconds before every answer")
     parser.add_argument("--reply", type=Path, help="the body of every answer")
-    parser.add_argument("--vary", action="store_true", help="every answer has an improvement of its own")
+    parser.add_argument("--vary", action="store_true", help="every answer has scores and words of its own")
     given = parser.parse_args()
     improvement = f"Say of the claim which page it stands on, and since when it holds {MARK.decode()}."
     made = json.dumps(completion([improvement] if given.vary else [])).encode()

@@ -10,7 +10,8 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic.dataclasses import dataclass as validated
 
 Verdict = Literal["pass", "fail", "inconclusive"]
 OutcomeStatus = Literal["ok", "marker", "blocked", "error", "timeout", "contaminated", "skipped"]
@@ -87,8 +88,9 @@ class Spend(Record):
         return Spend(usage=self.usage + other.usage, cost_usd=total)
 
 
-class Outcome(Record):
-    """What a subject produced for one item in one run (`run` counts from 1)."""
+@validated(frozen=True, slots=True, config=ConfigDict(extra="ignore", allow_inf_nan=False, defer_build=True))
+class Outcome:
+    """What a subject produced for one item in one run (`run` counts from 1). A run may hold very many."""
 
     item_id: str
     run: int = 1
@@ -97,6 +99,10 @@ class Outcome(Record):
     spend: Spend = Spend()
     duration_s: float = 0.0
     error: str | None = None
+
+
+OUTCOME = TypeAdapter(Outcome)
+"""Reads an outcome from plain data, and writes it as such."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A panel of seats scores the items on the rubric's dimensions."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from pydantic import Field
@@ -27,12 +27,13 @@ class RubricPanel(Component):
     prompt: str = Field(default="takes_quality", pattern=r"^[a-z][a-z0-9_]*$")
     chunk_size: int | None = Field(default=None, ge=1)
 
-    def chunks(self, items: Sequence[Item]) -> list[Sequence[Item]]:
-        """The items in sampled order, cut into runs of at most `chunk_size`."""
-        if not items:
-            return []
-        size = self.chunk_size or len(items)
-        return [items[start : start + size] for start in range(0, len(items), size)]
+    def chunks(self, items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+        """The items in sampled order, cut into runs of at most `chunk_size`, each made in its turn."""
+        size = self.chunk_size or max(1, len(items))
+        return (items[start : start + size] for start in range(0, len(items), size))
+
+    def _count(self, items: Sequence[Item]) -> int:
+        return -(-len(items) // (self.chunk_size or max(1, len(items))))
 
     def check(self, rubric: Rubric) -> list[Problem]:
         """Whether the rubric has dimensions to score on."""
@@ -49,13 +50,12 @@ class RubricPanel(Component):
         self, items: Sequence[Item], outcomes: Sequence[Outcome], n: int, bench: Bench
     ) -> list[Judgement]:
         """One panel call: every seat on every chunk, in panel order, then in chunk order."""
-        chunks = self.chunks(items)
-        bench.desk.expect(len(chunks) * sum(seat.kind == "llm" for seat in bench.seats))
+        bench.desk.expect(self._count(items) * sum(seat.kind == "llm" for seat in bench.seats))
 
         async def scored(place: int, seat: RubricSeat) -> list[Judgement]:
             one_by_one = (
                 seat.score(chunk, place=place, cycle=n, chunk=number, prompt=self.prompt, bench=bench)
-                for number, chunk in enumerate(chunks, start=1)
+                for number, chunk in enumerate(self.chunks(items), start=1)
             )
             return await side_by_side(one_by_one, getattr(seat, "at_once", 1))
 
@@ -79,12 +79,12 @@ class RubricPanel(Component):
         last = max((judgement.cycle for judgement in judgements), default=0)
         counted = [judgement for judgement in judgements if pooled or judgement.cycle == last]
         by_place = seat_scores(
-            [
+            (
                 ChunkScore(each.place, each.cycle, each.chunk, len(each.item_ids), _complete(each))
                 for each in counted
-            ],
+            ),
             bench.rubric.names,
-            chunks=len(self.chunks(items)),
+            chunks=self._count(items),
             pooled=pooled,
         )
         unscored: dict[str, int] = {}

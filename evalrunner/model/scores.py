@@ -1,7 +1,9 @@
 """The form in which a panel's LLM seats give their scores, and how it is read: strictly."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from evalrunner.model.reply import How, ReplyRejected, closed, exact_keys, harmless, read_object
@@ -14,7 +16,7 @@ from evalrunner.rubric import Rubric
 class Scores:
     """A rubric seat's reply: a score for each dimension, in the rubric's order, and what could be better."""
 
-    values: dict[str, Decimal]
+    values: Mapping[str, Decimal]
     improvements: tuple[str, ...]
     how: How = "strict"
 
@@ -45,7 +47,13 @@ def read_scores(text: str, finish_reason: str | None, rubric: Rubric) -> Scores:
     if not isinstance(improvements, list) or not all(isinstance(each, str) for each in improvements):
         raise ReplyRejected("improvements is not a list of texts")
     said = tuple(line for each in improvements if (line := harmless(each)))
-    return Scores({name: scores[name] for name in rubric.names}, said, read.how)
+    return Scores(_values(rubric.names, tuple(str(scores[name]) for name in rubric.names)), said, read.how)
+
+
+@lru_cache(maxsize=4096)
+def _values(names: tuple[str, ...], written: tuple[str, ...]) -> Mapping[str, Decimal]:
+    """Scores as written: one mapping for all replies that give the same ones, since thousands of them do."""
+    return dict(zip(names, map(Decimal, written), strict=True))
 
 
 def _schema(rubric: Rubric) -> dict[str, Any]:

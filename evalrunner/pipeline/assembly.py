@@ -87,9 +87,9 @@ def identity(
     subject: Mapping[str, Any],
 ) -> Identity:
     """The fingerprints of an attempt (docs/receipt.md), from what will be judged and asked."""
-    texts = [
+    texts = (
         fingerprint.item_text(item.payload, item.truth) if item.text is None else item.text for item in items
-    ]
+    )
     return Identity(
         corpus=fingerprint.corpus_sha(texts),
         prompt=fingerprint.prompt_sha(templates, asked),

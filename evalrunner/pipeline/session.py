@@ -216,7 +216,7 @@ def begun(session: Session, piped: Piped) -> Iterator[None]:
     if session.takes_up is not None and not session.takes_up.is_named:
         _drop_misfit(session, session.takes_up, full)
     if isinstance(session.config.source, Moving) and session.takes_up is None:
-        write_atomic(session.folder / ITEMS, "".join(lines(piped.items, None, piped.via)))
+        write_atomic(session.folder / ITEMS, lines(piped.items, None, piped.via))
     with under_way(session.folder, session.run_id, session.start, full, session.takes_up) as start:
         session.start = start
         if session.takes_up is not None:

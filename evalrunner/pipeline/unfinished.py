@@ -23,7 +23,7 @@ from pydantic import Field, ValidationError
 from evalrunner import __version__
 from evalrunner.errors import InputError, Problem, ReceiptNotKeptError, show
 from evalrunner.receipt.jsontext import readable_json
-from evalrunner.records import Outcome, Record
+from evalrunner.records import OUTCOME, Outcome, Record
 
 BEGUN = "begun.json"
 CALLS = "calls.jsonl"
@@ -223,7 +223,7 @@ class OutcomeLog:
         new = [line for line in warnings if line not in self._told]
         line: dict[str, Any] = {
             "v": VERSION,
-            "outcome": outcome.model_dump(),
+            "outcome": OUTCOME.dump_python(outcome),
             "warnings": new,
             "unpriced": list(unpriced),
         }

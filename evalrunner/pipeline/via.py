@@ -5,7 +5,7 @@ stage where the items came from. Records of another program may lack `via`; what
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn, TextIO
@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from evalrunner.errors import InputError, Problem, show
 from evalrunner.receipt.fingerprint import content_sha
 from evalrunner.receipt.jsontext import no_twice, readable_json
-from evalrunner.records import Item, Outcome, Record, Selection
+from evalrunner.records import OUTCOME, Item, Outcome, Record, Selection
+from evalrunner.source.shelf import Shelf
 
 
 class Via(Record):
@@ -44,8 +45,8 @@ class Via(Record):
 class Piped:
     """What a stage read: items in order, their outcomes, and the one `via` of all lines."""
 
-    items: list[Item]
-    outcomes: list[Outcome]
+    items: Sequence[Item]
+    outcomes: Sequence[Outcome]
     via: Via
 
 
@@ -53,7 +54,7 @@ def lines(items: Iterable[Item], outcomes: Iterable[Outcome] | None, via: Via) -
     """One JSON line an item, with its outcomes when there are any."""
     by_item: dict[str, list[dict[str, Any]]] = {}
     for outcome in outcomes or ():
-        by_item.setdefault(outcome.item_id, []).append(outcome.model_dump())
+        by_item.setdefault(outcome.item_id, []).append(OUTCOME.dump_python(outcome))
     origin = via.model_dump(exclude_none=True)
     for item in items:
         record: dict[str, Any] = item.model_dump(exclude_none=True)
@@ -69,7 +70,7 @@ def read(stream: TextIO, name: str) -> Piped:
     Raises:
         InputError: lines that are no records, items twice, lines whose `via` disagree; all, by line.
     """
-    items: list[Item] = []
+    shelf = Shelf()
     outcomes: list[Outcome] = []
     problems: list[Problem] = []
     first: tuple[int, Any] | None = None
@@ -102,12 +103,12 @@ def read(stream: TextIO, name: str) -> Piped:
         if item.id in seen:
             problems.append(Problem(f"{place}: id", f"stands in line {seen[item.id]} already", show(item.id)))
         seen.setdefault(item.id, number)
-        items.append(item)
+        shelf.put(item)
         outcomes += produced
     if problems:
         raise InputError(problems)
     try:
-        return Piped(items, outcomes, Via.model_validate((first and first[1]) or {}))
+        return Piped(shelf.ordered(), outcomes, Via.model_validate((first and first[1]) or {}))
     except ValidationError as error:
         raise InputError(
             [
@@ -129,4 +130,4 @@ def _record(record: dict[str, Any]) -> tuple[Item, list[Outcome]]:
     if isinstance(payload, dict) and isinstance(truth, dict):
         record = {"content_sha": content_sha(payload, truth), **record}
     item = Item.model_validate(record)
-    return item, [Outcome.model_validate(each) for each in record.get("outcomes", ())]
+    return item, [OUTCOME.validate_python(each) for each in record.get("outcomes", ())]

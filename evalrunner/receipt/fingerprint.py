@@ -1,6 +1,6 @@
 """Fingerprints: sha256 of canonical forms that no locale, hash seed, platform or key order can change."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -37,9 +37,13 @@ def of_text(text: str) -> Fingerprint:
     return Fingerprint(sha256(clean(text).encode()).hexdigest())
 
 
-def corpus_sha(texts: Sequence[str]) -> Fingerprint:
+def corpus_sha(texts: Iterable[str]) -> Fingerprint:
     """Over the items' texts exactly as a judge sees them, in sampled order, joined by one newline."""
-    return of_text("\n".join(map(clean, texts)))
+    whole, newline = sha256(), b""
+    for text in texts:
+        whole.update(newline + clean(text).encode())
+        newline = b"\n"
+    return Fingerprint(whole.hexdigest())
 
 
 def models_sha(ids: Iterable[str]) -> Fingerprint:

@@ -1,5 +1,6 @@
 """What every source is."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 from evalrunner.records import Item, Selection
@@ -29,7 +30,7 @@ class Source(Protocol):
 
     origin: ClassVar[Literal["fs", "db"]]
 
-    def take(self, selection: Selection) -> list[Item]:
+    def take(self, selection: Selection) -> Sequence[Item]:
         """The selected items. The whole source is checked, not only what is taken.
 
         Raises:

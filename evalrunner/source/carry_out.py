@@ -8,6 +8,7 @@ from evalrunner.errors import InputError, Problem, SourceFailedError, nearest, s
 from evalrunner.records import Item, Selection, selection_key
 from evalrunner.source.engine import literal, name, run
 from evalrunner.source.rows import BLANK, SHOWN, Refusals, RowRefused
+from evalrunner.source.shelf import Shelf
 from evalrunner.source.strata import allocate
 from evalrunner.source.table import Table
 
@@ -15,7 +16,7 @@ _BATCH = 50_000
 SCAN, CHOSEN, SHARES = (f"memory.main.{each}" for each in ("scanned", "chosen", "shares"))
 
 
-def take(table: Table, selection: Selection, prefix: str | None) -> list[Item]:
+def take(table: Table, selection: Selection, prefix: str | None) -> Sequence[Item]:
     """The items that a selection names, in its order. Every row of the table is checked.
 
     Args:
@@ -96,7 +97,7 @@ def _stratum_of(item: Item, field: str | None) -> str | None:
 
 def _sieved(
     table: Table, sieve: Callable[[str], str], selection: Selection, prefix: str | None
-) -> list[Item]:
+) -> Sequence[Item]:
     """For kinds of rows that come in files larger than memory."""
     field = selection.stratify
     known = field is None or field in table.kind.fields
@@ -233,22 +234,27 @@ def _chosen_sql(table: Table, selection: Selection) -> str:
     )
 
 
-def _fetch(table: Table) -> list[Item]:
+def _fetch(table: Table) -> Sequence[Item]:
     """Reads the chosen rows, and nothing else."""
     chosen = table.con.execute(f"SELECT number, id FROM {CHOSEN} ORDER BY rowid").fetchall()
     if not chosen:
         return []
-    items: dict[int, Item] = {}
+    ids = dict(chosen)
+    shelf, places = Shelf(), dict[int, int]()
     refusals = Refusals(table.where)
-    for number, row in table.pick(sorted(number for number, _ in chosen)):
+    for number, row in table.pick(sorted(ids)):
         try:
-            items[number] = _read(table, row)
+            item = _read(table, row)
         except RowRefused as refused:
             refusals.add(f"{table.where}: row {number + 1}", refused.problems)
+            continue
+        if item.id != ids.get(number):
+            raise _changed(table)
+        places[number] = shelf.put(item)
     _raise(refusals)
-    if any(number not in items or items[number].id != each for number, each in chosen):
+    if len(places) < len(ids):
         raise _changed(table)
-    return [items[number] for number, _ in chosen]
+    return shelf.ordered(places[number] for number, _ in chosen)
 
 
 def _read(table: Table, row: Any) -> Item:

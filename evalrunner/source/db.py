@@ -1,6 +1,7 @@
 """The source `db`: rows that a query gives, from a DuckDB file or from PostgreSQL."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -42,7 +43,7 @@ class DbSource(Component):
     rows: Annotated[str, AfterValidator(known_kind)] = "takes"
     slug_prefix: str | None = Field(default=None, min_length=1)
 
-    def take(self, selection: Selection) -> list[Item]:
+    def take(self, selection: Selection) -> Sequence[Item]:
         """See `Source.take`. A query that gives nothing, or nothing behind the prefix, gives no items.
 
         Raises:

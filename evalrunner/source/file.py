@@ -1,5 +1,6 @@
 """The source `file`: rows of a JSONL, CSV or Parquet file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -40,7 +41,7 @@ class FileSource(Component):
     rows: Annotated[str, AfterValidator(known_kind)] = "takes"
     slug_prefix: str | None = Field(default=None, min_length=1)
 
-    def take(self, selection: Selection) -> list[Item]:
+    def take(self, selection: Selection) -> Sequence[Item]:
         """See `Source.take`. An empty file, or none behind the prefix, gives no items.
 
         Raises:

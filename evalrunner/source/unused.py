@@ -1,5 +1,6 @@
 """Stands in for a source that is not asked: the later stages get their items from records."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from evalrunner.errors import InputError
@@ -11,7 +12,7 @@ class UnusedSource:
 
     origin: ClassVar[Literal["fs", "db"]] = "fs"
 
-    def take(self, selection: Selection) -> list[Item]:
+    def take(self, selection: Selection) -> Sequence[Item]:
         """Raises InputError: there is nothing to take from."""
         raise InputError("no source is configured; items come from records")
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 SIMILAR = (3, 4)
 """Two texts are near-duplicates when they share at least 3/4 of the words that either has."""
 
-MOST_COMPARED = 5000
+MOST_COMPARED = 2000
 """So many different texts are compared, which bounds time and memory; thousands of judgements say as many."""
 
 

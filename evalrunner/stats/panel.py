@@ -15,7 +15,7 @@ from typing import Literal
 TWO_THIRDS = Fraction(2, 3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChunkScore:
     """What one seat said of one chunk in one cycle.
 

@@ -103,6 +103,7 @@ def writing(path: Path, wait_s: float) -> "Iterator[DuckDBPyConnection]":
     connection = _connect(path, read_only=False, wait_s=wait_s)
     try:
         migrate(connection, path)
+        connection.execute("set write_buffer_row_group_count = 1")  # its memory is bounded, as ours is
         yield connection
     finally:
         connection.close()

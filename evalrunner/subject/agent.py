@@ -182,7 +182,7 @@ class Agent(Component, ABC):
             )
         finally:
             await asyncio.to_thread(discard, folder)
-        return outcome.model_copy(update={"duration_s": monotonic() - start})
+        return replace(outcome, duration_s=monotonic() - start)
 
     async def _sample(self, item: Item, task: Task, run: int, folder: Path, bench: Bench) -> Outcome:
         ready = await asyncio.to_thread(self._prepared, task, folder)

@@ -9,11 +9,12 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback import Loopback, hang, score_all
+from loopback import Loopback, Reply, Request, hang, score_all
 from program import FAST, Done, environment, evalrunner, inside
 
 from evalrunner.calls.loop import ONE_PRESS_S
@@ -376,7 +377,12 @@ sys.exit(main(sys.argv[1:]))
 
 def test_where_the_journal_is_full_nothing_more_is_asked_and_the_receipt_says_so(tmp_path: Path) -> None:
     """No file may grow beyond so many bytes, as on a disk that fills up during the calls."""
-    with Loopback(score_all(8, "x" * 5000)) as server:
+
+    def wordy(request: Request) -> Reply:
+        reply = score_all(8)(request)
+        return replace(reply, text=f"{reply.text}\n{'x' * 5000}")
+
+    with Loopback(wordy) as server:
         process = subprocess.run(
             [sys.executable, "-c", FULL, "run", *words(server)],
             cwd=tmp_path,
