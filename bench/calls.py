@@ -1,11 +1,16 @@
 """What 1,000 judge calls cost: a bare aiohttp loop, bare litellm, and `evalrunner run` with either client.
 
     python bench/calls.py [--calls 1000] [--latency 0.05] [--flight 32 128] [--times 3] [--rows NAME ...]
+                          [--peer PYTHON]
 
 All four send the same bodies to the same server (bench/provider.py) with as many in flight, and take turns.
 Of each whole process are printed, as medians of `--times` rounds: the wall time (imports, journal, receipt
 and store included), the time from its start to the first request, the span from the first request to the
 last reply, CPU a call, and peak memory. Then come the ratios. The ideal span is calls x latency / flight.
+
+`--peer` is a Python of another environment that has pydantic-evals and pydantic-ai-slim[openai]: the fastest
+of the frameworks that ask an LLM judge. Its judge asks of the same takes in its own words, and is answered in
+the form that it asks for. Without it that ratio is not measured.
 """
 
 import argparse
@@ -19,9 +24,12 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
+
+from provider import completion
 
 TOP = Path(__file__).resolve().parent.parent
 PROGRAM = [sys.executable, "-m", "evalrunner"]
@@ -69,8 +77,29 @@ async def main():
 asyncio.run(main())
 """
 
+PEER = """
+import json, sys
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_evals import Case, Dataset
+from pydantic_evals.evaluators import LLMJudge
+
+asked = [body["messages"][-1]["content"] for body in json.load(open("bodies.json"))]
+model = OpenAIChatModel("gpt-4o", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none"))
+judge = LLMJudge(rubric="The claim follows from the page.", model=model)
+
+async def task(text):
+    return text
+
+cases = [Case(name=str(number), inputs=text) for number, text in enumerate(asked)]
+dataset = Dataset(name="bench", cases=cases, evaluators=[judge])
+report = dataset.evaluate_sync(task, max_concurrency=int(sys.argv[2]), progress=False)
+assert len(report.cases) == len(asked) and all(case.assertions for case in report.cases)
+"""
+
 LOOP, DIRECT, BARE, OVER = "bare aiohttp loop", "evalrunner, direct", "bare litellm", "evalrunner, litellm"
 ROWS = (LOOP, DIRECT, BARE, OVER)
+FASTEST = "pydantic-evals"
 
 
 @dataclass(frozen=True)
@@ -93,17 +122,23 @@ def main() -> None:
     parser.add_argument("--flight", type=int, nargs="+", default=[32, 128], help="calls in flight")
     parser.add_argument("--times", type=int, default=3, help="rounds; medians count")
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS), help="only these")
+    parser.add_argument("--peer", metavar="PYTHON", help=f"of an environment that has {FASTEST}")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, provider(given.latency) as base:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        bases = dict.fromkeys(given.rows, stack.enter_context(provider(given.latency)))
+        if given.peer:
+            reply = folder / "reply.json"
+            reply.write_text(json.dumps(tool_call()), encoding="utf-8")
+            bases[FASTEST] = stack.enter_context(provider(given.latency, "--reply", str(reply)))
         in_a_process_of_its_own(folder, given.calls)
-        for row in given.rows:  # warms caches
-            measured(folder, words(row, base, 32, given.calls), base, given.calls)
+        for row, base in bases.items():  # warms caches
+            measured(folder, words(row, base, 32, given.calls, given.peer), base, given.calls)
         for flight in given.flight:
-            rounds: dict[str, list[Measured]] = {row: [] for row in given.rows}
+            rounds: dict[str, list[Measured]] = {row: [] for row in bases}
             for _ in range(given.times):
-                for row in given.rows:
-                    command = words(row, base, flight, given.calls)
+                for row, base in bases.items():
+                    command = words(row, base, flight, given.calls, given.peer)
                     rounds[row].append(measured(folder, command, base, given.calls))
             ideal = given.calls * given.latency / flight
             print(
@@ -128,6 +163,12 @@ def show(rows: Mapping[str, Measured]) -> None:
             wall, span = rows[one].wall_s / rows[other].wall_s, rows[one].span_s / rows[other].span_s
             cpu = rows[one].cpu_ms / rows[other].cpu_ms
             print(f"{one} : {other}: wall {wall:.2f}, span {span:.2f}, CPU {cpu:.2f}")
+    if FASTEST not in rows:
+        print(f"{DIRECT} : {FASTEST}: not measured (--peer)")
+        return
+    for name in (DIRECT, LOOP):
+        if name in rows:
+            print(f"{name} : {FASTEST}: wall {rows[name].wall_s / rows[FASTEST].wall_s:.2f}")
 
 
 def median(rounds: Sequence[Measured]) -> Measured:
@@ -152,8 +193,20 @@ def provider(latency: float, *options: str) -> Iterator[str]:
         server.wait()
 
 
-def words(row: str, base: str, flight: int, calls: int) -> list[str]:
-    """The command line of a row's process."""
+def tool_call() -> dict[str, Any]:
+    """The reply that pydantic-evals' judge asks for."""
+    told = completion()
+    said = json.dumps({"reason": "It does.", "pass": True, "score": 0.8})
+    call = {"id": "call_1", "type": "function", "function": {"name": "final_result", "arguments": said}}
+    told["choices"][0]["message"] = {"role": "assistant", "content": None, "tool_calls": [call]}
+    told["choices"][0]["finish_reason"] = "tool_calls"
+    return told
+
+
+def words(row: str, base: str, flight: int, calls: int, peer: str | None = None) -> list[str]:
+    """The command line of a row's process; `peer` is the Python of that of FASTEST."""
+    if row == FASTEST:
+        return [str(peer), "-c", PEER, base, str(flight)]
     if row in {LOOP, BARE}:
         return [sys.executable, "-c", AIOHTTP if row == LOOP else LITELLM, base, str(flight)]
     return run_words(base, flight, calls, model="gpt-4o" if row == DIRECT else "openai/gpt-4o")

@@ -195,12 +195,15 @@ def sweep(app: "App", task: "Task", name: str, overrides: "Sequence[str]") -> in
 
 
 def begin_sweep(app: "App", name: str, overrides: "list[str]") -> None:
-    """Makes the ledger that the jobs share, where they have one cap."""
+    """Makes sure that the jobs can run, and makes the ledger that they share where they have one cap."""
     from pathlib import Path
 
     from hydra.types import RunMode
 
+    from evalrunner.config.jobs import check_sweep
+
     config = app.compose_config(name, overrides, RunMode.MULTIRUN)
+    check_sweep(config.hydra)
     budget = config.get("budget")
     if budget is not None and budget.get("scope") == "sweep":
         from evalrunner.budget.sweep import begin

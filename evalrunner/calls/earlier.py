@@ -1,8 +1,7 @@
 """What the journal of an unfinished run tells: the calls that need not be paid for again, and their cost."""
 
 import json
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -34,14 +33,17 @@ class Past:
     reply_bound_usd: Decimal | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class _Call:
-    """A call, without its reply: only where that stands in the file."""
+    """A call, without its reply: only where that stands in the file. There may be very many.
+
+    `open` are the attempts of which nothing more is known than that they were sent: number and bound.
+    """
 
     attempts: int = 0
     cost: Decimal | None = ZERO
     unanswered: bool = False
-    open: dict[int, Decimal | None] = field(default_factory=dict)
+    open: tuple[tuple[int, Decimal | None], ...] = ()
     reply_at: int | None = None
     reply_bound: Decimal | None = None
 
@@ -71,7 +73,7 @@ class Earlier:
         self.spent_usd: Decimal | None = ZERO
         self.estimated_usd = self.overrun_usd = ZERO
         self.replies = self.dropped = 0
-        self._calls: dict[str, deque[_Call]] = {}
+        self._calls: dict[str, list[_Call]] = {}
         self._file: BinaryIO | None = None
         try:
             self._file = path.open("rb")
@@ -86,7 +88,7 @@ class Earlier:
             raise
         for calls in self._calls.values():
             for call in calls:
-                for bound in call.open.values():
+                for _, bound in call.open:
                     self._lost(call, bound)
 
     def take(self, fingerprint: str) -> Past | None:
@@ -94,7 +96,7 @@ class Earlier:
         calls = self._calls.get(fingerprint)
         if not calls:
             return None
-        call = calls.popleft()
+        call = calls.pop(0)
         past = Past(call.attempts, call.cost, call.unanswered)
         if call.reply_at is not None:
             line = self._line(call.reply_at)
@@ -141,20 +143,21 @@ class Earlier:
             at += len(data)
 
     def _take_in(self, line: dict[str, Any], at: int) -> None:
-        calls = self._calls.setdefault(line["fingerprint"], deque())
+        calls = self._calls.setdefault(line["fingerprint"], [])
         if "sent" in line:
             bound = _amount(line["bound_usd"])
             if not calls or calls[-1].reply_at is not None:
                 calls.append(_Call())
-            calls[-1].open[line["sent"]] = bound
+            calls[-1].open += ((line["sent"], bound),)
             calls[-1].attempts += 1
             return
         cost, number = _amount(line["cost_usd"]), line["attempts"]
-        call = next((each for each in calls if number in each.open), None)
+        call = next((each for each in calls if number in dict(each.open)), None)
         if call is None:
             call = _Call(attempts=1)
             calls.append(call)
-        bound = call.open.pop(number, None)
+        bound = dict(call.open).get(number)
+        call.open = tuple(each for each in call.open if each[0] != number)
         self._paid(cost, bound)
         if line["ok"]:
             call.reply_at, call.reply_bound = at, bound

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from evalrunner.errors import EXIT_CRASH, EXIT_OK
+from evalrunner.errors import EXIT_CRASH, EXIT_OK, Problem, UsageError, show
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 RESULT = "result.json"
 RECEIPT = "receipt.json"
@@ -114,6 +117,25 @@ def number_in_sweep() -> int | None:
     from hydra.core.hydra_config import HydraConfig
 
     return int(HydraConfig.get().job.num) if in_sweep() else None
+
+
+def check_sweep(hydra: "DictConfig") -> None:
+    """Whether the jobs of a sweep can run beside one another.
+
+    Raises:
+        UsageError: they would share a folder, or the launcher may start none.
+    """
+    problems = []
+    named = hydra.sweep._get_node("subdir")._value()
+    if "${" not in str(named):
+        what = "is one folder for all jobs, in which each would overwrite the others"
+        allowed = "a name with ${hydra.job.num} in it, in single quotes"
+        problems.append(Problem("hydra.sweep.subdir", what, show(named), allowed))
+    if hydra.launcher.get("n_jobs") == 0:
+        allowed = "1 or more at a time; -1 for one a core"
+        problems.append(Problem("hydra.launcher.n_jobs", "no job would ever run", "0", allowed))
+    if problems:
+        raise UsageError(problems)
 
 
 def sweep_folder() -> Path | None:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from evalrunner.errors import InputError, Problem, show
 from evalrunner.receipt.fingerprint import content_sha
-from evalrunner.receipt.jsontext import no_twice, readable_json
+from evalrunner.receipt.jsontext import no_twice, readable_json, whole_number
 from evalrunner.records import OUTCOME, Item, Outcome, Record, Selection
 from evalrunner.source.shelf import Shelf
 
@@ -122,7 +122,13 @@ def _parsed(line: str) -> Any:
     def constant(name: str) -> NoReturn:
         raise ValueError(f"{name} is no number")
 
-    return json.loads(line, parse_float=Decimal, parse_constant=constant, object_pairs_hook=no_twice)
+    return json.loads(
+        line,
+        parse_float=Decimal,
+        parse_int=whole_number,
+        parse_constant=constant,
+        object_pairs_hook=no_twice,
+    )
 
 
 def _record(record: dict[str, Any]) -> tuple[Item, list[Outcome]]:

@@ -9,7 +9,9 @@ from evalrunner.receipt.schema import Receipt, parse
 from evalrunner.reporter.base import FiledReporter, Report
 from evalrunner.reporter.checks import Check, checks, of_eval
 
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NO_XML = re.compile(
+    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 
 class JunitReporter(FiledReporter):
@@ -84,5 +86,5 @@ def _properties(receipt: Receipt, report: Report) -> dict[str, str]:
 
 
 def _xml(text: str) -> str:
-    """The text without what XML 1.0 cannot hold."""
+    """The text without what XML 1.0 cannot hold, and without marks that turn the direction of text."""
     return _NO_XML.sub("", clean(text))

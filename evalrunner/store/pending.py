@@ -107,7 +107,7 @@ def read(file: Path) -> Attempt:
         NewerError: a newer evalrunner wrote it.
         OSError: it cannot be read.
     """
-    from evalrunner.receipt.jsontext import no_twice
+    from evalrunner.receipt.jsontext import no_twice, whole_number
 
     if not file.is_file():
         raise NoAttemptError("it is no file")
@@ -115,6 +115,7 @@ def read(file: Path) -> Attempt:
         content = json.loads(
             file.read_bytes().decode(),
             parse_float=Decimal,
+            parse_int=whole_number,
             parse_constant=_constant,
             object_pairs_hook=no_twice,
         )

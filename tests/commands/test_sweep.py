@@ -56,6 +56,22 @@ def test_a_sweep_without_a_job_is_no_green_build(folder: Path) -> None:
     assert "the overrides give no job: nothing was run" in done.err
 
 
+def test_a_sweep_whose_jobs_cannot_run_beside_one_another_is_refused(folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    done = evalrunner(folder, "run", "-m", "sampler.limit=2,3", "hydra.sweep.subdir=one")
+    assert done.code == 3
+    assert "hydra.sweep.subdir: is one folder for all jobs" in done.err
+    assert "(found 'one'); allowed: a name with ${hydra.job.num} in it" in done.err
+    launched = ("run", "-m", "sampler.limit=2,3", "+hydra.launcher.n_jobs=0")
+    done = evalrunner(folder, *launched)
+    assert done.code == 3
+    assert "hydra.launcher.n_jobs: no job would ever run (found 0); allowed: 1 or more" in done.err
+    assert sorted(folder.rglob("*")) == before
+    done = evalrunner(folder, "run", "-m", "sampler.limit=2,3", "hydra.sweep.subdir='n${hydra.job.num}'")
+    assert done.code in {0, 1}
+    assert {path.parent.name for path in folder.glob("outputs/run/*/n*/receipt.json")} == {"n0", "n1"}
+
+
 def test_jobs_in_a_folder_of_another_name_have_ids_of_their_own(folder: Path) -> None:
     for _ in range(2):
         assert evalrunner(folder, "run", "--limit", "3", "hydra.run.dir=here").code in {0, 1}

@@ -63,6 +63,7 @@ def test_records_of_another_program_need_no_via_and_no_content_sha() -> None:
     [
         ("{", "in.jsonl:1", "no strict JSON"),
         ('{"id": "x", "payload": {"w": NaN}}', "in.jsonl:1", "NaN is no number"),
+        (f'{{"id": "x", "payload": {{"n": {"1" * 5000}}}}}', "in.jsonl:1", "a whole number has 5000 digits"),
         ('{"id": "x", "id": "y", "payload": {}}', "in.jsonl:1", "no strict JSON"),
         ("[1]", "in.jsonl:1", "a record is a JSON object"),
         ('{"payload": {}}', "in.jsonl:1: id", "required"),

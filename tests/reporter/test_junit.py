@@ -120,6 +120,10 @@ def test_any_text_gives_strict_xml(text: str) -> None:
     minidom.parseString(stream.getvalue().encode()).unlink()
 
 
-def test_control_characters_are_removed() -> None:
+def test_control_characters_and_marks_of_direction_are_removed() -> None:
     shown = report(takes({}, verdictMessage="a\x00b\x1b[31mc\ufffe\ud800]]><x>&\x0b"))
     assert message(shown, "verdict") == "a b [31mc ]]><x>&"
+    stream = io.StringIO()
+    JunitReporter().report(report(takes({}, rubric_version="v1\u202e\u2066.0", run_id="r\u200f1")), stream)
+    assert not set(stream.getvalue()) & set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2069")
+    assert "v1.0" in stream.getvalue()
