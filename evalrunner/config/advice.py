@@ -63,7 +63,8 @@ def _wrong_choice(group: str, value: object, repo: IConfigRepository) -> list[Pr
         return []
     what = "no such option" if isinstance(value, str) else "needs the name of an option"
     close = nearest(str(value), options)
-    return [Problem(group, what, show(value), ", ".join(options) or "no option", close)]
+    none = "none yet; `evalrunner baseline save NAME` makes one" if group == "baseline" else "no option"
+    return [Problem(group, what, show(value), ", ".join(options) or none, close)]
 
 
 def _merged(group: str, chosen: str) -> Problem:

@@ -113,17 +113,29 @@ class Prompts:
         again about other items with the same shared values.
 
         Raises:
-            InputError: as `render`.
+            InputError: as `render`, or the template says the same whatever the items are.
         """
         count = len(items)
         asked = (name, count, *map(id, shared.values()))
         if asked not in self._plans:
+            self._shows_items(name, count, fence, shared)
             self._plans[asked] = (shared, self._plan(name, count, shared))
         plan = self._plans[asked][1]
         if plan is None:
             return self.messages(name, items=items, fence_open=fence[0], fence_close=fence[1], **shared)
         texts = (*items, *fence)
         return tuple(Message(role, together(prompt, texts)) for role, prompt in plan)
+
+    def _shows_items(self, name: str, count: int, fence: tuple[str, str], shared: Mapping[str, Any]) -> None:
+        """Makes sure that who is asked sees what it is asked about."""
+        fences = {"fence_open": fence[0], "fence_close": fence[1]}
+        said = [self.messages(name, items=[each] * count, **fences, **shared) for each in ("one", "other")]
+        if count and said[0] == said[1]:
+            what = "shows none of the items that it asks about"
+            allowed = (
+                "{% for text in items %}, fence_open, the text, and fence_close each on a line of its own"
+            )
+            raise InputError(Problem(f"prompts/{name}{SUFFIX}", what, None, allowed))
 
     def _plan(self, name: str, count: int, shared: Mapping[str, Any]) -> list[tuple[Role, Parts]] | None:
         """The parts of each message; None where a template does more with the items than print them."""

@@ -15,7 +15,8 @@ from evalrunner.calls.earlier import Earlier
 from evalrunner.calls.halt import GRACE_S, Halt
 from evalrunner.calls.journal import Journal
 from evalrunner.config.tree import RunConfig
-from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem
+from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem, show
+from evalrunner.model.abstaining import abstains
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, Seat, Speaker
 from evalrunner.pipeline.assembly import Identity, identity
@@ -31,6 +32,7 @@ from evalrunner.pipeline.unfinished import (
 from evalrunner.pipeline.via import Piped, lines
 from evalrunner.receipt.files import write_atomic
 from evalrunner.records import Item
+from evalrunner.reporter.base import FiledReporter
 from evalrunner.rubric import Rubric
 from evalrunner.source.base import Moving
 from evalrunner.subject.base import Checked
@@ -141,7 +143,8 @@ def check(session: Session) -> None:
     """What of the config does not fit together, keys aside.
 
     Raises:
-        ConfigError: judge or threshold do not fit the rubric, or the threshold the eval's metrics.
+        ConfigError: judge or threshold do not fit the rubric, the threshold not the metrics, or a report
+            would have to replace a folder.
         InputError: a prompt template is missing or broken.
         PricingNotFoundError: a cap is set and models have no known price; all of them.
     """
@@ -149,8 +152,16 @@ def check(session: Session) -> None:
     metrics = config.judge.metrics() or None
     problems = config.judge.check(session.rubric)
     problems += config.threshold.check(scale=session.rubric.scale, metrics=metrics)
+    problems += [
+        Problem(f"reporter.{name}.path", "is a folder, and the report needs a file", show(str(each.path)))
+        for name, each in config.reporter.items()
+        if isinstance(each, FiledReporter) and each.path is not None and each.path.is_dir()
+    ]
     if problems:
         raise ConfigError(problems)
+    for seat in session.seats:
+        if reason := abstains(seat, session.rubric):
+            session.warn(f"warning: {seat.id} will abstain: {reason}")
     session.prompts.sources([*config.subject.prompts(), *config.judge.prompts()])
     session.ledger.check([seat.id for seat in asked(session) if seat.kind == "llm"])
 

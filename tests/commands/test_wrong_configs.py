@@ -27,6 +27,8 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Loopb
             path = folder / "conf" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
+        (folder / "prompts").mkdir()
+        (folder / "prompts" / "blind.j2").write_text("Score {{ items | length }} takes.\n")
         yield folder, server
 
 
@@ -48,6 +50,17 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Loopb
         ("source.path=takse.jsonl", "source.path: there is no such file (found 'takse.jsonl')", ""),
         ("panel=tabs", "conf/panel/tabs.yaml:2:1: is no YAML", "never with tabs"),
         ("sampler.seed=${sampler.sed}", "sampler.seed: cannot be resolved", "'sampler.sed'"),
+        (
+            "baseline=nope",
+            "baseline: no such option (found 'nope')",
+            "`evalrunner baseline save NAME` makes one",
+        ),
+        ("judge.prompt=blind", "prompts/blind.j2: shows none of the items that it asks about", "fence_open"),
+        (
+            "+reporter.junit={_target_:evalrunner.reporter.junit.JunitReporter,path:conf}",
+            "reporter.junit.path: is a folder, and the report needs a file (found 'conf')",
+            "",
+        ),
         ("panel=key", "panel.modles: no such key", "did you mean 'panel.models'?"),
         ("panel=code", "panel._target_: is no registered", "did you mean 'evalrunner.model.panel.Panel'?"),
     ],

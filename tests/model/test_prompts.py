@@ -14,7 +14,7 @@ from evalrunner.model.panel_prompt import panel_messages, shown
 from evalrunner.model.prompts import Prompts
 from evalrunner.paths import data_root
 from evalrunner.records import Item
-from evalrunner.rubric import Rubric, read_rubric
+from evalrunner.rubric import Rubric, load_rubric, read_rubric
 
 
 @pytest.fixture
@@ -222,6 +222,24 @@ def test_the_packaged_prompt_takes_any_rubric(folder: Path) -> None:
     assert user.content.startswith("# Rubric v9\n\nEvery score is a number from 0 to 2.5.\n")
     assert "Is it {{ funny }}?" in user.content
     assert '{"scores": {"wit": <number from 0 to 2.5>}, "improvements"' in user.content
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Score {{ rubric.version }}.",
+        "{{ items | length }} takes",
+        "{% for text in items %}{{ loop.index }}{% endfor %}",
+    ],
+)
+def test_a_prompt_that_shows_no_item_is_refused(folder: Path, text: str) -> None:
+    write(folder, mine=text, shout="{% for text in items %}{{ text | upper }}{% endfor %}")
+    rubric = load_rubric("takes_quality")
+    with pytest.raises(InputError) as error:
+        panel_messages(Prompts(), "mine", rubric, [item(1, "a"), item(2, "b")])
+    assert problem(error).startswith("prompts/mine.j2: shows none of the items that it asks about; allowed: ")
+    (user,) = panel_messages(Prompts(), "shout", rubric, [item(1, "a"), item(2, "b")])
+    assert user.content == "AB"
 
 
 def test_an_item_is_shown_as_its_text_else_as_its_payload_never_with_its_truth() -> None:
