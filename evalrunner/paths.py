@@ -61,3 +61,13 @@ def find_file(kind: Kind, name: str) -> Path | None:
         if folder is not None and (folder / name).is_file():
             return folder / name
     return None
+
+
+def no_file(path: Path) -> str | None:
+    """Why nothing can be written to a file of this name; None where that is not known yet."""
+    if path.is_dir():
+        return "is a folder, and a file is needed"
+    above = next((each for each in path.parents if each.exists()), None)
+    if above is not None and not above.is_dir():
+        return f"lies in {above}, which is no folder"
+    return None

@@ -152,6 +152,8 @@ class Earlier:
             calls[-1].attempts += 1
             return
         cost, number = _amount(line["cost_usd"]), line["attempts"]
+        if line["ok"]:
+            _reply(line, cost)  # refuses a line that could not be taken later, before anything counts it
         call = next((each for each in calls if number in dict(each.open)), None)
         if call is None:
             call = _Call(attempts=1)

@@ -88,28 +88,37 @@ def run_async(coroutine: Coroutine[Any, Any, T], interrupt: Callable[[], None] |
             result.set_exception(asyncio.CancelledError())
 
     def begin() -> None:
-        tasks.append(running.loop.create_task(_into(result, coroutine)))
-        tasks[0].add_done_callback(ended)
+        if not tasks:
+            tasks.append(running.loop.create_task(_into(result, coroutine)))
+            tasks[0].add_done_callback(ended)
 
-    running.loop.call_soon_threadsafe(begin)
     try:
-        return _waited(result, running.loop, interrupt)
+        return _waited(result, running.loop, begin, interrupt)
     except BaseExceptionGroup as group:
         raise first_of(group) from group
     except KeyboardInterrupt:
         if result.done():
             raise
+        running.loop.call_soon_threadsafe(begin)  # else a ^C that came before it would be waited for for ever
         running.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         result.exception()
         raise
 
 
-def _waited(result: "Future[T]", loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None] | None) -> T:
+def _waited(
+    result: "Future[T]",
+    loop: asyncio.AbstractEventLoop,
+    begin: Callable[[], None],
+    interrupt: Callable[[], None] | None,
+) -> T:
+    """Begins and waits; the work may be under way before this thread is waiting, and ^C comes at any time."""
     try:
+        loop.call_soon_threadsafe(begin)
         return result.result()
     except KeyboardInterrupt:
         if interrupt is None or result.done():
             raise
+        loop.call_soon_threadsafe(begin)
         loop.call_soon_threadsafe(interrupt)
     asked_at = monotonic()
     while True:

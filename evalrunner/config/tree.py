@@ -20,6 +20,7 @@ from evalrunner.config.pydantic_words import translated
 from evalrunner.errors import Problem
 from evalrunner.judge.base import Judge
 from evalrunner.model.panel import NoPanel, Panel
+from evalrunner.paths import no_file
 from evalrunner.reporter.base import Reporter
 from evalrunner.rubric import RubricFile
 from evalrunner.sampler.base import Sampler
@@ -125,11 +126,8 @@ class Composed:
     @field_validator("out", mode="after")
     @classmethod
     def _can_be_a_file(cls, value: Path | None) -> Path | None:
-        if value is not None and value.is_dir():
-            raise ValueError("is a folder, and the result needs a file")
-        above = next((each for each in value.parents if each.exists()), None) if value is not None else None
-        if above is not None and not above.is_dir():
-            raise ValueError(f"lies in {above}, which is no folder")
+        if value is not None and (why := no_file(value)):
+            raise ValueError(why)
         return value
 
 

@@ -19,6 +19,7 @@ from evalrunner.errors import ConfigError, InputError, MissingKeyError, Problem,
 from evalrunner.model.abstaining import abstains
 from evalrunner.model.prompts import Prompts
 from evalrunner.model.seat import Bench, Seat, Speaker
+from evalrunner.paths import no_file
 from evalrunner.pipeline.assembly import Identity, identity
 from evalrunner.pipeline.unfinished import (
     CALLS,
@@ -144,7 +145,7 @@ def check(session: Session) -> None:
 
     Raises:
         ConfigError: judge or threshold do not fit the rubric, the threshold not the metrics, or a report
-            would have to replace a folder.
+            cannot be a file.
         InputError: a prompt template is missing or broken.
         PricingNotFoundError: a cap is set and models have no known price; all of them.
     """
@@ -153,9 +154,9 @@ def check(session: Session) -> None:
     problems = config.judge.check(session.rubric)
     problems += config.threshold.check(scale=session.rubric.scale, metrics=metrics)
     problems += [
-        Problem(f"reporter.{name}.path", "is a folder, and the report needs a file", show(str(each.path)))
+        Problem(f"reporter.{name}.path", why, show(str(each.path)))
         for name, each in config.reporter.items()
-        if isinstance(each, FiledReporter) and each.path is not None and each.path.is_dir()
+        if isinstance(each, FiledReporter) and each.path is not None and (why := no_file(each.path))
     ]
     if problems:
         raise ConfigError(problems)

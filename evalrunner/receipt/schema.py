@@ -19,6 +19,7 @@ from evalrunner.receipt.values import (
     Sha8,
     Sha256,
     Timestamp,
+    Whole,
     as_decimal,
     timestamp,
 )
@@ -97,7 +98,7 @@ class Sampler(_Described):
     """How the items were taken."""
 
     name: str
-    seed: int | None = None
+    seed: Whole | None = None
     limit: Count | None = None
     stratify: str | None = None
 
@@ -107,7 +108,7 @@ class Judge(_Described):
 
     name: str
     prompt: str | None = None
-    chunk_size: int | None = None
+    chunk_size: Whole | None = None
 
 
 class Threshold(_Described):
@@ -210,8 +211,8 @@ class JudgementRow(_Part):
 
     model: str
     place: Count
-    cycle: int
-    chunk: int
+    cycle: Whole
+    chunk: Whole
     item_ids: list[str]
     status: str
     values: dict[str, Number] = Field(default_factory=dict)

@@ -53,7 +53,8 @@ ExactFraction = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$", max_l
 
 Sha8 = Annotated[str, Field(pattern=r"^[0-9a-f]{8}$")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Count = Annotated[int, Field(ge=0)]
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 EvalName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Timestamp = Annotated[
     str,

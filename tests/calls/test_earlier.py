@@ -140,6 +140,30 @@ def test_torn_lines_are_dropped_and_counted(tmp_path: Path) -> None:
     earlier.close()
 
 
+@pytest.mark.parametrize("key", ["usage", "text", "finish_reason", "answered_by", "dropped", "latency_s"])
+@pytest.mark.parametrize("spoilt", ["gone", "other"])
+def test_a_reply_that_lacks_a_part_is_dropped_and_its_attempt_counts_at_its_bound(
+    tmp_path: Path, key: str, spoilt: str
+) -> None:
+    path = tmp_path / "calls.jsonl"
+    first_part(path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    broken = next(line for line in lines if line.get("ok"))
+    if spoilt == "gone":
+        del broken[key]
+    elif key in {"usage", "dropped", "latency_s"}:
+        broken[key] = {"calls": "many"} if key == "usage" else None
+    else:
+        return  # any text will do
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    earlier = Earlier(path)
+    assert (earlier.replies, earlier.dropped) == (1, 1)
+    assert earlier.spent_usd == 11 * MILL + 3 * bound()
+    assert earlier.take(broken["fingerprint"]).reply is None  # type: ignore[union-attr]
+    earlier.untaken()
+    earlier.close()
+
+
 def is_json(data: bytes) -> bool:
     try:
         json.loads(data)

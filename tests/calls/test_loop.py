@@ -126,6 +126,60 @@ def test_an_interrupt_cancels_the_coroutine_and_waits_for_it() -> None:
     assert process.returncode == 0
 
 
+EARLY = """
+import asyncio, sys
+from evalrunner.calls import loop
+
+
+asked = []
+
+async def main():
+    print("running", flush=True)
+    try:
+        while not asked:
+            await asyncio.sleep(0.01)
+    finally:
+        await asyncio.sleep(0.01)
+        print("cleaned up", flush=True)
+    return "ended"
+
+class Scheduling:
+    def __init__(self, inner, when):
+        self.inner, self.when = inner, when
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+    def call_soon_threadsafe(self, *what):
+        when, self.when = self.when, None
+        if when == "before":
+            raise KeyboardInterrupt
+        self.inner.call_soon_threadsafe(*what)
+        if when == "after":
+            raise KeyboardInterrupt
+
+running = loop._current()
+running.loop = Scheduling(running.loop, sys.argv[1])
+interrupt = (lambda: asked.append(1)) if sys.argv[2] == "asks" else None
+try:
+    print(loop.run_async(main(), interrupt), flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("how", ["asks", "cancels"])
+def test_an_interrupt_around_the_beginning_is_one_like_any_other(when: str, how: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY, when, how], capture_output=True, text=True, timeout=60, check=False
+    )
+    said = done.stdout.splitlines()
+    if how == "asks":
+        assert said == ["running", "cleaned up", "ended"], done.stderr
+    else:
+        assert said[-1] == "interrupted", done.stderr
+        assert "running" not in said or said.index("cleaned up") == len(said) - 2
+
+
 LEFT_OPEN = """
 import asyncio
 from evalrunner.calls.loop import run_async

@@ -82,15 +82,13 @@ def test_json_has_stdout_to_itself_and_files_are_written_all_the_same(tmp_path: 
 def test_reporters_that_fail_stop_no_other_and_change_no_exit_code(
     tmp_path: Path, what: tuple[str, ...], code: int
 ) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "file").touch()
     done = evalrunner(
         tmp_path,
         "run",
         *what,
         "reporter=[junit,json,sarif,github,pr_comment,terminal]",
-        "reporter.junit.path=folder",
-        "reporter.json.path=file/receipt.json",
+        "reporter.junit.path=/dev/full",
+        "reporter.json.path=/proc/none/receipt.json",
         "reporter.github.path=comment.md",
         "reporter.pr_comment.path=./comment.md",
         env={"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "summary.md")},
@@ -98,8 +96,8 @@ def test_reporters_that_fail_stop_no_other_and_change_no_exit_code(
     assert done.code == code, done.err
     assert "takes_quality, rubric v1.0" in done.out
     for name, why in (
-        ("junit", "folder: cannot be written: Is a directory"),
-        ("json", "file/receipt.json: cannot be written: "),
+        ("junit", "/dev/full: cannot be written: No space left on device"),
+        ("json", "/proc/none/receipt.json: cannot be written: "),
         ("sarif", "SARIF holds findings of code reviews, and this is takes_quality"),
         ("github", "FileNotFoundError: "),
         ("pr_comment", "reporter github writes to comment.md already"),

@@ -58,7 +58,12 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Loopb
         ("judge.prompt=blind", "prompts/blind.j2: shows none of the items that it asks about", "fence_open"),
         (
             "+reporter.junit={_target_:evalrunner.reporter.junit.JunitReporter,path:conf}",
-            "reporter.junit.path: is a folder, and the report needs a file (found 'conf')",
+            "reporter.junit.path: is a folder, and a file is needed (found 'conf')",
+            "",
+        ),
+        (
+            "+reporter.json={_target_:evalrunner.reporter.json.JsonReporter,path:conf/panel/key.yaml/x.json}",
+            "reporter.json.path: lies in conf/panel/key.yaml, which is no folder",
             "",
         ),
         ("panel=key", "panel.modles: no such key", "did you mean 'panel.models'?"),

@@ -232,7 +232,7 @@ SAID = [
     ),
     (["--", "--limit", "5"], "--limit: stands behind --, where nothing is a flag"),
     (["run"], "run: is a command, and validate is one already"),
-    (["--out", "."], "--out (out): is a folder, and the result needs a file (found '.')"),
+    (["--out", "."], "--out (out): is a folder, and a file is needed (found '.')"),
     (["--out", "file/x"], "--out (out): lies in "),
 ]
 
