@@ -22,6 +22,7 @@ LAUNCHERS = {
     "basic": "hydra",
     "joblib": "hydra_plugins.hydra_joblib_launcher",
     "ray": "hydra_plugins.hydra_ray_launcher",
+    "submitit_local": "hydra_plugins.hydra_submitit_launcher",
 }
 
 

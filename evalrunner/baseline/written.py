@@ -20,7 +20,7 @@ from evalrunner.config.check import built, raise_all, resolved
 from evalrunner.config.quoting import literal
 from evalrunner.errors import ConfigError, InputError, Problem
 from evalrunner.receipt.fingerprint import canonical_json, of_text
-from evalrunner.receipt.jsontext import clean, no_twice, readable_json, whole_number
+from evalrunner.receipt.jsontext import clean, fraction, no_twice, readable_json, whole_number
 from evalrunner.receipt.schema import Receipt, parse
 
 BLOCK = "baseline"
@@ -196,5 +196,5 @@ def joined(block: Baseline, rows: str | None, place: str) -> Receipt:
 
 def _rows(text: str) -> Iterator[tuple[str, Any]]:
     for line in filter(None, text.replace("\r\n", "\n").split("\n")):
-        record = json.loads(line, parse_float=Decimal, parse_int=whole_number, object_pairs_hook=no_twice)
+        record = json.loads(line, parse_float=fraction, parse_int=whole_number, object_pairs_hook=no_twice)
         yield record["key"], record["row"]

@@ -10,6 +10,7 @@ from evalrunner.budget.pricing import ZERO
 from evalrunner.calls.journal import VERSION
 from evalrunner.calls.request import CallReply
 from evalrunner.errors import InputError, Problem, show
+from evalrunner.receipt.jsontext import fraction
 from evalrunner.records import Spend, Usage
 
 
@@ -184,7 +185,7 @@ class Earlier:
 
 
 def _parsed(data: bytes) -> dict[str, Any]:
-    line = json.loads(data, parse_float=Decimal)
+    line = json.loads(data, parse_float=fraction)
     if not isinstance(line, dict):
         raise TypeError("a line of the journal is an object")
     return line

@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from pydantic import Field, ValidationError
 
 from evalrunner import __version__
 from evalrunner.errors import InputError, Problem, ReceiptNotKeptError, show
-from evalrunner.receipt.jsontext import readable_json
+from evalrunner.receipt.jsontext import fraction, readable_json
 from evalrunner.records import OUTCOME, Outcome, Record
 
 BEGUN = "begun.json"
@@ -206,7 +205,7 @@ class OutcomeLog:
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             for data in file:
                 try:
-                    line = json.loads(data, parse_float=Decimal)
+                    line = json.loads(data, parse_float=fraction)
                     kept = Kept.model_validate(line)
                 except (ValueError, TypeError):
                     self.dropped += bool(data.strip())

@@ -7,14 +7,13 @@ stage where the items came from. Records of another program may lack `via`; what
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, NoReturn, TextIO
 
 from pydantic import ValidationError
 
 from evalrunner.errors import InputError, Problem, show
 from evalrunner.receipt.fingerprint import content_sha
-from evalrunner.receipt.jsontext import no_twice, readable_json, whole_number
+from evalrunner.receipt.jsontext import fraction, no_twice, readable_json, whole_number
 from evalrunner.records import OUTCOME, Item, Outcome, Record, Selection
 from evalrunner.source.shelf import Shelf
 
@@ -124,7 +123,7 @@ def _parsed(line: str) -> Any:
 
     return json.loads(
         line,
-        parse_float=Decimal,
+        parse_float=fraction,
         parse_int=whole_number,
         parse_constant=constant,
         object_pairs_hook=no_twice,

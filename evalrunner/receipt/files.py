@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from evalrunner.errors import InputError, Problem, ReceiptNotKeptError
 from evalrunner.receipt.doubts import doubts
-from evalrunner.receipt.jsontext import clean, no_twice, readable_json
+from evalrunner.receipt.jsontext import clean, fraction, no_twice, readable_json
 from evalrunner.receipt.schema import Receipt, parse
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -59,7 +59,7 @@ def json_of(data: bytes | str, place: str) -> Any:
     try:
         return json.loads(
             text,
-            parse_float=Decimal,
+            parse_float=fraction,
             parse_int=_integer,
             parse_constant=_constant,
             object_pairs_hook=no_twice,

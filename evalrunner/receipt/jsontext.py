@@ -241,3 +241,16 @@ def whole_number(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a whole number has {len(text)} digits; at most {MOST_DIGITS} are read")
     return int(text)
+
+
+def fraction(text: str) -> Decimal:
+    """The hook for `json.loads(parse_float=...)`: the number as written, of any size that somebody may mean.
+
+    Raises:
+        ValueError: the exponent has no such size. Decimal itself raises no ValueError for the largest ones,
+            and a whole number made of others takes all memory.
+    """
+    exponent = text.lower().partition("e")[2]
+    if exponent and (len(exponent) > 8 or abs(int(exponent)) > MOST_DIGITS):
+        raise ValueError(f"a number has the exponent {exponent[:20]}; at most {MOST_DIGITS} is read")
+    return Decimal(text)

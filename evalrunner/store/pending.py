@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from decimal import Decimal
 from pathlib import Path
 from typing import NoReturn
 
@@ -107,14 +106,14 @@ def read(file: Path) -> Attempt:
         NewerError: a newer evalrunner wrote it.
         OSError: it cannot be read.
     """
-    from evalrunner.receipt.jsontext import no_twice, whole_number
+    from evalrunner.receipt.jsontext import fraction, no_twice, whole_number
 
     if not file.is_file():
         raise NoAttemptError("it is no file")
     try:
         content = json.loads(
             file.read_bytes().decode(),
-            parse_float=Decimal,
+            parse_float=fraction,
             parse_int=whole_number,
             parse_constant=_constant,
             object_pairs_hook=no_twice,

@@ -133,9 +133,9 @@ def test_torn_lines_are_dropped_and_counted(tmp_path: Path) -> None:
     first_part(path)
     whole = path.read_bytes()
     torn = whole.splitlines()[0][:-5]
-    path.write_bytes(whole + b'\x00\x00\n[]\n{"v":1}\n' + torn)
+    path.write_bytes(whole + b'\x00\x00\n[]\n{"v":1}\n{"v":1e99999999999999999999}\n' + torn)
     earlier = Earlier(path)
-    assert (earlier.replies, earlier.dropped) == (2, 4)
+    assert (earlier.replies, earlier.dropped) == (2, 5)
     assert earlier.spent_usd == 22 * MILL + 2 * bound()
     earlier.close()
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from program import FAST, environment, inside
 
+
+def needs(plugin: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(find_spec(f"hydra_plugins.{plugin}") is None, reason="needs the extra")
+
+
 LAUNCHERS = [
     pytest.param("joblib", id="joblib"),
-    pytest.param(
-        "ray",
-        id="ray",
-        marks=pytest.mark.skipif(
-            find_spec("hydra_plugins.hydra_ray_launcher") is None, reason="needs the extra"
-        ),
-    ),
+    pytest.param("ray", id="ray", marks=needs("hydra_ray_launcher")),
+    pytest.param("submitit_local", id="submitit", marks=needs("hydra_submitit_launcher")),
 ]
 
 

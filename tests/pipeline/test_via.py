@@ -64,6 +64,16 @@ def test_records_of_another_program_need_no_via_and_no_content_sha() -> None:
         ("{", "in.jsonl:1", "no strict JSON"),
         ('{"id": "x", "payload": {"w": NaN}}', "in.jsonl:1", "NaN is no number"),
         (f'{{"id": "x", "payload": {{"n": {"1" * 5000}}}}}', "in.jsonl:1", "a whole number has 5000 digits"),
+        (
+            '{"id": "x", "payload": {"w": 1e9999999999999999999}}',
+            "in.jsonl:1",
+            "exponent 9999999999999999999",
+        ),
+        (
+            '{"id": "x", "payload": {"w": 1e-1001}}',
+            "in.jsonl:1",
+            "has the exponent -1001; at most 1000 is read",
+        ),
         ('{"id": "x", "id": "y", "payload": {}}', "in.jsonl:1", "no strict JSON"),
         ("[1]", "in.jsonl:1", "a record is a JSON object"),
         ('{"payload": {}}', "in.jsonl:1: id", "required"),

@@ -143,6 +143,10 @@ def test_missing_folder_and_unreadable_paths_are_named(tmp_path):
         (b'{"a": 1, "a": 2}', "key 'a' is written twice"),
         (b'{"x": {"\\u0061": 1, "a": 2}}', "key 'a' is written twice"),
         (b'{"a": NaN}', "NaN is no number"),
+        (
+            b'{"a": 1e99999999999999999999}',
+            "a number has the exponent 99999999999999999999; at most 1000 is read",
+        ),
         (b'{"a": -Infinity}', "-Infinity is no number"),
         (b"\xff\xfe{}", "is not UTF-8 (byte 0)"),
         (b"[" * 100_000, "nested too deeply"),

@@ -193,6 +193,7 @@ NO_ATTEMPTS = [
     (b'{"a": 1, "a": 2}', "written twice"),
     (b'{"format": 1, "run_id": "x", "identity": true, "receipt": {"cost_usd": NaN}}', "NaN is no number"),
     (b'{"format": ' + b"1" * 5000 + b"}", "a whole number has 5000 digits"),
+    (b'{"format": 1e99999999999999999999}', "has the exponent 99999999999999999999"),
     (b"[" * 100_000, "not JSON, or cut off"),
     (b'{"name": "package"}', "its format is None, not 1"),
     (b'{"format": true}', "its format is True, not 1"),
