@@ -116,8 +116,9 @@ def start(command: str, parsed: "Parsed") -> int:
     from evalrunner.config.help import command_help
     from evalrunner.errors import EvalrunnerError, Problem
 
+    sweeps = COMMANDS[command].sweeps
     try:
-        with App(command, parsed.hydra.get("--config-dir")) as app:
+        with App(command, parsed.hydra.get("--config-dir"), sweeps=sweeps) as app:
             if "--help" in parsed.hydra:
                 sys.stdout.write(command_help(command, app))
                 return 0
@@ -140,7 +141,7 @@ def start(command: str, parsed: "Parsed") -> int:
                 what = f"cannot be written: {error.strerror or error}"
                 raise EvalrunnerError(Problem(where, what)) from error
     except (*CONFIG_FAULTS, EvalrunnerError) as error:
-        raise relabelled(explained(error), parsed.flags) from error
+        raise relabelled(explained(error, sweeps=sweeps), parsed.flags) from error
 
 
 def _decided_once(command: str) -> list[str]:

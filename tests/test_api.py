@@ -111,7 +111,7 @@ def test_a_program_with_a_hydra_of_its_own_keeps_it(tmp_path: Path) -> None:
         (["--limit", "sampler.limit=5"], errors.UsageError, "flags are for the command line"),
         ("eval=takes_quality", errors.UsageError, "allowed: ['eval=takes_quality']"),
         (["hydra.mode=MULTIRUN"], errors.UsageError, "runs once"),
-        (["panel=rules,budget"], errors.ConfigError, "are a sweep"),
+        (["panel=rules,budget"], errors.ConfigError, "nothing is swept here"),
         (["source.path=missing.jsonl"], errors.InputError, "missing.jsonl"),
         (["panel.models=[openai:gpt-4o]"], errors.MissingKeyError, "OPENAI_API_KEY"),
         (["panel.models=[openai:nobody]", "budget.cap_usd=1"], errors.PricingNotFoundError, "openai:nobody"),

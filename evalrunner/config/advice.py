@@ -20,8 +20,13 @@ _MODEL = Problem(
 )
 
 
-def wrong_choices(overrides: Sequence[Override], repo: IConfigRepository) -> list[Problem]:
-    """What is wrong with the overrides that choose an option of a group, or seem to."""
+def wrong_choices(
+    overrides: Sequence[Override], repo: IConfigRepository, *, sweeps: bool = False
+) -> list[Problem]:
+    """What is wrong with the overrides that choose an option of a group, or seem to.
+
+    Only where `sweeps`, a sweep over several options is advised.
+    """
     problems = []
     for override in overrides:
         group = override.key_or_group
@@ -31,7 +36,7 @@ def wrong_choices(overrides: Sequence[Override], repo: IConfigRepository) -> lis
             problems.append(_MODEL)
         elif repo.group_exists(group):
             for value in _choices(override):
-                problems += _wrong_choice(group, value, repo)
+                problems += _wrong_choice(group, value, repo, sweeps)
     return problems
 
 
@@ -47,12 +52,12 @@ def _text(value: object) -> object:
     return value.text if isinstance(value, QuotedString) else value
 
 
-def _wrong_choice(group: str, value: object, repo: IConfigRepository) -> list[Problem]:
+def _wrong_choice(group: str, value: object, repo: IConfigRepository, sweeps: bool) -> list[Problem]:
     options = repo.get_group_options(group, ObjectType.CONFIG)
     if isinstance(value, list) and group == SEVERAL:
-        return [problem for each in value for problem in _wrong_choice(group, _text(each), repo)]
+        return [problem for each in value for problem in _wrong_choice(group, _text(each), repo, sweeps)]
     if isinstance(value, list):
-        return [_merged(group, ",".join(str(_text(each)) for each in value))]
+        return [_merged(group, ",".join(str(_text(each)) for each in value), sweeps)]
     if group == "threshold" and isinstance(value, int | float) and not isinstance(value, bool):
         what = "is the group of verdict rules; the largest drop that regress allows is regress.threshold"
         instead = f"--threshold {value} or regress.threshold={value}; threshold={'|'.join(options)}"
@@ -67,11 +72,13 @@ def _wrong_choice(group: str, value: object, repo: IConfigRepository) -> list[Pr
     return [Problem(group, what, show(value), ", ".join(options) or none, close)]
 
 
-def _merged(group: str, chosen: str) -> Problem:
-    instead = f"to sweep over them: -m {group}={chosen}"
+def _merged(group: str, chosen: str, sweeps: bool) -> Problem:
+    flag = f"--models {chosen} or " if sweeps else ""
+    ways = [f"to sweep over them: -m {group}={chosen}" if sweeps else "one option"]
     if group == "panel":
-        instead += f"; for one panel of these models: --models {chosen} or panel.models=[{chosen}]"
-    return Problem(group, "a list would merge the options into one, the last winning", show(chosen), instead)
+        ways.append(f"for one panel of these models: {flag}panel.models=[{chosen}]")
+    what = "a list would merge the options into one, the last winning"
+    return Problem(group, what, show(chosen), "; ".join(ways))
 
 
 def unknown_keys(overrides: Sequence[Override], config: DictConfig) -> list[Problem]:

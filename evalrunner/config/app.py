@@ -35,15 +35,29 @@ def shadowed() -> list[str]:
 class App(Hydra):
     """One command's Hydra.
 
+    Args:
+        command: its name.
+        config_dir: as given with `--config-dir`.
+        ahead: as for `search_path`.
+        sweeps: whether `-m` can be given, and may be advised.
+
     Attributes:
         composed: what was composed last; None before.
     """
 
     config_loader: Loader
 
-    def __init__(self, command: str, config_dir: str | None = None, ahead: Path | None = None) -> None:
+    def __init__(
+        self,
+        command: str,
+        config_dir: str | None = None,
+        ahead: Path | None = None,
+        *,
+        sweeps: bool = False,
+    ) -> None:
         version.setbase("1.3")
-        super().__init__(task_name=command, config_loader=Loader(search_path(config_dir, ahead)))
+        loader = Loader(search_path(config_dir, ahead), sweeps=sweeps)
+        super().__init__(task_name=command, config_loader=loader)
         self.composed: DictConfig | None = None
         self._made: tuple[object, DictConfig] | None = None
 

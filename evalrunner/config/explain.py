@@ -23,8 +23,8 @@ _IN = re.compile(r"^In '([^']+)': ")
 _MERGING = re.compile(r"Error merging override (.*)", re.DOTALL)
 
 
-def explained(error: BaseException) -> EvalrunnerError:
-    """The error of ours that says the same."""
+def explained(error: BaseException, *, sweeps: bool = False) -> EvalrunnerError:
+    """The error of ours that says the same; only where `sweeps`, it may advise a sweep."""
     cause = error.__cause__
     if isinstance(error, EvalrunnerError):
         return error
@@ -32,10 +32,10 @@ def explained(error: BaseException) -> EvalrunnerError:
         return cause
     if isinstance(error, OverrideParseException):
         return UsageError(_override(error))
-    return ConfigError(_problem(error, cause))
+    return ConfigError(_problem(error, cause, sweeps))
 
 
-def _problem(error: BaseException, cause: BaseException | None) -> Problem:
+def _problem(error: BaseException, cause: BaseException | None, sweeps: bool) -> Problem:
     if isinstance(error, MissingConfigException):
         return _missing(error)
     if isinstance(error, yaml.MarkedYAMLError):
@@ -46,7 +46,7 @@ def _problem(error: BaseException, cause: BaseException | None) -> Problem:
         return _omegaconf(error)
     if isinstance(cause, OmegaConfBaseException):
         return _omegaconf(cause, str(error))
-    return hydra_says(" ".join(str(error).split()) or type(error).__name__)
+    return hydra_says(" ".join(str(error).split()) or type(error).__name__, sweeps=sweeps)
 
 
 def _override(error: OverrideParseException) -> Problem:

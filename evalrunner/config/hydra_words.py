@@ -14,6 +14,7 @@ _CLOSING = {"]": "[", "}": "{", ")": "("}
 _DIGITS = re.compile(r"Exceeds the limit \(\d+ digits\) for integer string conversion")
 _GROUP = re.compile(r"[~+]*([^=@]*)")
 
+NO_SWEEP = "nothing is swept here"
 TOO_LONG = "holds a number with thousands of digits, which is none that anything here could use"
 
 
@@ -99,11 +100,11 @@ _OMEGACONF: tuple[tuple[str, _Said], ...] = (
 )
 
 
-def hydra_says(text: str) -> Problem:
-    """What Hydra says in prose only, on one line."""
+def hydra_says(text: str, *, sweeps: bool = False) -> Problem:
+    """What Hydra says in prose only, on one line; `sweeps` where `-m` can be given."""
     if _DIGITS.search(text):
         return Problem("", TOO_LONG)
-    for pattern, said in _HYDRA:
+    for pattern, said in _HYDRA if sweeps else (*_ONCE, *_HYDRA):
         if (match := re.search(pattern, text)) is not None:
             return said(match)
     return Problem("", text)
@@ -119,6 +120,17 @@ def _ambiguous(found: re.Match[str]) -> Problem:
 def _sweep(found: re.Match[str]) -> Problem:
     key, _, value = found[1].partition("=")
     return Problem(key, "is a sweep, and it needs -m", show(value))
+
+
+def _no_sweep(found: re.Match[str]) -> Problem:
+    key, _, values = found[1].partition("=")
+    return Problem(key, f"is given a sweep of values, and {NO_SWEEP}", show(values), "one value")
+
+
+def _not_one(found: re.Match[str]) -> Problem:
+    key, _, values = found[1].partition("=")
+    ways = f"one value, {key}=[{values}] for a list, {key}=\"'{values}'\" for a text"
+    return Problem(key, f"values between commas are a sweep, and {NO_SWEEP}", show(values), ways)
 
 
 def _again(found: re.Match[str]) -> Problem:
@@ -148,6 +160,11 @@ def _unused(found: re.Match[str]) -> Problem:
         return Problem(key, what, show(option) if equals else None)
     return Problem(key, "is no group of this command")
 
+
+_ONCE: tuple[tuple[str, Callable[[re.Match[str]], Problem]], ...] = (
+    (r"Ambiguous value for argument '(.*?)' 1\.", _not_one),
+    (r"Sweep parameters '(.*)' requires --multirun", _no_sweep),
+)
 
 _HYDRA: tuple[tuple[str, Callable[[re.Match[str]], Problem]], ...] = (
     (r"Ambiguous value for argument '(.*?)' 1\.", _ambiguous),

@@ -43,8 +43,9 @@ class Loader(ConfigLoaderImpl):
     _overrides: Sequence[Override] = ()
     _chosen: Mapping[str, object] = {}
 
-    def __init__(self, config_search_path: ConfigSearchPath) -> None:
+    def __init__(self, config_search_path: ConfigSearchPath, *, sweeps: bool = False) -> None:
         super().__init__(config_search_path)
+        self._sweeps = sweeps
         read_quickly(self.repository)
 
     def load_configuration(
@@ -82,7 +83,7 @@ class Loader(ConfigLoaderImpl):
         if endless := [each for each in overrides if _ENDLESS.search(each)]:
             raise ConfigError([Problem(each.partition("=")[0].lstrip("+~"), TOO_LONG) for each in endless])
         parsed, repo = super()._parse_overrides_and_create_caching_repo(config_name, overrides)
-        problems = wrong_choices(parsed, repo)
+        problems = wrong_choices(parsed, repo, sweeps=self._sweeps)
         if problems:
             raise ChoiceError(problems)
         compose = super()._compose_config_from_defaults_list

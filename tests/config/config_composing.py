@@ -12,6 +12,7 @@ from omegaconf import DictConfig, open_dict
 from evalrunner.config.app import App
 from evalrunner.config.commandline import parse, positional_overrides, relabelled
 from evalrunner.config.explain import CONFIG_FAULTS, explained
+from evalrunner.config.table import COMMANDS
 from evalrunner.config.tree import RunConfig, load
 from evalrunner.errors import EvalrunnerError, Problem
 
@@ -20,11 +21,12 @@ def composed(command: str, *tokens: str, name: str | None = None) -> DictConfig:
     """The configuration of a job, without the node `hydra`; HydraConfig knows the whole."""
     parsed = parse(command, tokens)
     overrides = [*parsed.overrides, *positional_overrides(command, parsed.positionals)]
+    sweeps = COMMANDS[command].sweeps
     try:
-        with App(command) as app:
+        with App(command, sweeps=sweeps) as app:
             whole = app.compose_config(name or command, overrides, RunMode.RUN)
     except (*CONFIG_FAULTS, EvalrunnerError) as error:
-        raise relabelled(explained(error), parsed.flags) from error
+        raise relabelled(explained(error, sweeps=sweeps), parsed.flags) from error
     HydraConfig.instance().set_config(whole)
     job = copy.deepcopy(whole)
     with open_dict(job):

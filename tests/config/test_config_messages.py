@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from config_composing import problems, wheres, write
 
+from evalrunner.config.table import COMMANDS
 from evalrunner.config.tree import RegressConfig, ReplayConfig, RunConfig, TrendConfig
 
 
@@ -171,6 +172,17 @@ def test_all_problems_of_a_command_line_are_reported_at_once() -> None:
     assert wheres(choices) == ["panel", "source", "threshold", "model", "reporter"]
     keys = problems("run", "sampler.limt=1", "cycels.max=2", "nothing=3")
     assert wheres(keys) == ["sampler.limt", "cycels.max", "nothing"]
+
+
+@pytest.mark.parametrize(
+    "value", ["duckdb,none", "[duckdb,none]", "range(1,3)", "choice(duckdb,none)", "glob(*)"]
+)
+@pytest.mark.parametrize("command", [name for name, row in COMMANDS.items() if not row.plain])
+def test_a_sweep_is_advised_only_to_commands_that_can_be_swept(command: str, value: str) -> None:
+    [problem] = problems(command, f"store={value}")
+    assert problem.where == "store"
+    assert value.strip("[]") in str(problem.found)
+    assert ("-m" in str(problem)) == COMMANDS[command].sweeps
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,33 @@ def test_what_is_said(tmp_path: Path, words: list[str], said: str) -> None:
     plain(done)
 
 
+@pytest.mark.parametrize("value", ["duckdb,none", "[duckdb,none]", "range(1,3)"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "show 1",
+        "explain 1 2",
+        "doctor",
+        "cache list",
+        "cache prune --all",
+        "store check",
+        "store vacuum",
+        "store import .",
+        "store export x.csv",
+        "trend",
+        "replay x",
+        "select",
+    ],
+)
+def test_no_command_advises_a_flag_that_it_does_not_take(tmp_path: Path, words: str, value: str) -> None:
+    done = inside(tmp_path, *words.split(), f"store={value}")
+    assert done.code == 3
+    assert f"store: {'a list' if value[0] == '[' else ''}" in done.err
+    assert f"(found {value.strip('[]')!r})" in done.err
+    assert not {"-m", "--models"} & set(done.err.split())
+    plain(done)
+
+
 def test_two_spellings_of_one_key_are_named(tmp_path: Path) -> None:
     done = inside(tmp_path, "validate", "--budget-usd", "1", "budget.cap_usd=2")
     assert done.code == 0
