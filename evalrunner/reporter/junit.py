@@ -8,10 +8,9 @@ from evalrunner.receipt.jsontext import clean, number
 from evalrunner.receipt.schema import Receipt, parse
 from evalrunner.reporter.base import FiledReporter, Report
 from evalrunner.reporter.checks import Check, checks, of_eval
+from evalrunner.reporter.text import plain
 
-_NO_XML = re.compile(
-    "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class JunitReporter(FiledReporter):
@@ -86,5 +85,5 @@ def _properties(receipt: Receipt, report: Report) -> dict[str, str]:
 
 
 def _xml(text: str) -> str:
-    """The text without what XML 1.0 cannot hold, and without marks that turn the direction of text."""
-    return _NO_XML.sub("", clean(text))
+    """One line of the text, as other reporters show it, without what XML 1.0 cannot hold."""
+    return _NO_XML.sub("", plain(clean(text)))

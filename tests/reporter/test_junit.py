@@ -124,6 +124,8 @@ def test_control_characters_and_marks_of_direction_are_removed() -> None:
     shown = report(takes({}, verdictMessage="a\x00b\x1b[31mc\ufffe\ud800]]><x>&\x0b"))
     assert message(shown, "verdict") == "a b [31mc ]]><x>&"
     stream = io.StringIO()
-    JunitReporter().report(report(takes({}, rubric_version="v1\u202e\u2066.0", run_id="r\u200f1")), stream)
-    assert not set(stream.getvalue()) & set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2069")
-    assert "v1.0" in stream.getvalue()
+    harmful = "\x7f\x85\x9b\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2069\ufeff"
+    receipt = takes({}, rubric_version=f"v1{harmful}.0", run_id=f"r{harmful}1", models=[f"m{harmful}1"])
+    JunitReporter().report(report(receipt, kept=f"{harmful}receipt.json"), stream)
+    assert not set(stream.getvalue()) & set(harmful)
+    assert all(each in stream.getvalue() for each in ('"r 1"', '"v1 .0 (', '"m 1"', '"receipt.json"'))
