@@ -36,6 +36,7 @@ class Prompts:
         self._there: dict[str, bool] = {}
         self._templates: dict[str, Template] = {}
         self._checked = Once(_check_plain)
+        self._shown: set[tuple[str, ...]] = set()
         self._plans: dict[tuple[Any, ...], tuple[object, list[tuple[Role, Parts]] | None]] = {}
 
     @cached_property
@@ -94,13 +95,20 @@ class Prompts:
             where = _place(error.__traceback__) or str(_find(file))
             raise InputError(Problem(where, f"the template fails: {error}")) from None
 
-    def messages(self, name: str, /, **values: Any) -> tuple[Message, ...]:
+    def messages(self, name: str, about: Sequence[str] = (), /, **values: Any) -> tuple[Message, ...]:
         """The conversation of a prompt: `<name>.system.j2` as system message when there is one, then
         `<name>.j2` as user message.
 
+        Args:
+            name: as for `render`.
+            about: the names of the values, texts or lists of texts, that the prompt asks about.
+            values: as for `render`.
+
         Raises:
-            InputError: as `render`.
+            InputError: as `render`, or the templates say the same whatever the values of `about` are.
         """
+        if about:
+            self._shows(name, about, values)
         user = Message("user", self.render(name, **values))
         if not self.has(f"{name}.system"):
             return (user,)
@@ -118,7 +126,8 @@ class Prompts:
         count = len(items)
         asked = (name, count, *map(id, shared.values()))
         if asked not in self._plans:
-            self._shows_items(name, count, fence, shared)
+            given = {"items": items, "fence_open": fence[0], "fence_close": fence[1], **shared}
+            self._shows(name, ["items"], given)
             self._plans[asked] = (shared, self._plan(name, count, shared))
         plan = self._plans[asked][1]
         if plan is None:
@@ -126,16 +135,31 @@ class Prompts:
         texts = (*items, *fence)
         return tuple(Message(role, together(prompt, texts)) for role, prompt in plan)
 
-    def _shows_items(self, name: str, count: int, fence: tuple[str, str], shared: Mapping[str, Any]) -> None:
-        """Makes sure that who is asked sees what it is asked about."""
-        fences = {"fence_open": fence[0], "fence_close": fence[1]}
-        said = [self.messages(name, items=[each] * count, **fences, **shared) for each in ("one", "other")]
-        if count and said[0] == said[1]:
-            what = "shows none of the items that it asks about"
-            allowed = (
-                "{% for text in items %}, fence_open, the text, and fence_close each on a line of its own"
+    def _shows(self, name: str, about: Sequence[str], values: Mapping[str, Any]) -> None:
+        """Makes sure that who is asked sees what it is asked about: other texts there make another prompt.
+
+        Once a template, as soon as none of these values is empty: a template may show one of them alone.
+        """
+        if (name, *about) in self._shown or not all(values[each] for each in about):
+            return
+        self._shown.add((name, *about))
+        said = []
+        for text in ("one", "two"):
+            others = {
+                each: text if isinstance(values[each], str) else [text] * len(values[each]) for each in about
+            }
+            try:
+                said.append(self.messages(name, **{**values, **others}))
+            except InputError:  # the template is wrong, which its own values tell, or takes the texts apart
+                return
+        if said[0] == said[1]:
+            ways = (
+                f"{{{{ {each} }}}}" if isinstance(values[each], str) else f"{{% for text in {each} %}}"
+                for each in about
             )
-            raise InputError(Problem(f"prompts/{name}{SUFFIX}", what, None, allowed))
+            what = "shows none of the items that it asks about"
+            allowed = f"{' or '.join(ways)}, fence_open, the text, and fence_close each on a line of its own"
+            raise InputError(Problem(str(_find(f"{name}{SUFFIX}")), what, None, allowed))
 
     def _plan(self, name: str, count: int, shared: Mapping[str, Any]) -> list[tuple[Role, Parts]] | None:
         """The parts of each message; None where a template does more with the items than print them."""

@@ -113,12 +113,17 @@ def messages(prompts: Prompts, name: str, payload: Mapping[str, Any]) -> tuple[M
     `fence_close`: lines that stand neither in the diff nor in any finding.
 
     Raises:
-        InputError: the template is missing or wrong, with file and line.
+        InputError: the template is missing, wrong, or shows nothing of the batch; with its file.
     """
     asked = question(payload)
     diff = str(asked["diff"])
     findings = [readable_json(finding) for finding in asked["findings"]]
     fence_open, fence_close = fence("\n".join([diff, *findings]))
     return prompts.messages(
-        name, diff=diff, findings=findings, fence_open=fence_open, fence_close=fence_close
+        name,
+        ("diff", "findings"),
+        diff=diff,
+        findings=findings,
+        fence_open=fence_open,
+        fence_close=fence_close,
     )

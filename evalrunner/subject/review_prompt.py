@@ -39,13 +39,14 @@ def messages(
         diff_bytes, context_bytes: the most UTF-8 bytes of the diff, and of all files together.
 
     Raises:
-        InputError: the template is missing or wrong, with file and line.
+        InputError: the template is missing, wrong, or shows nothing of the case; with its file.
     """
     shown = _cut(diff, diff_bytes)
     files, left_out = head_files(trees, context_bytes)
     fence_open, fence_close = fence("\n".join([shown, *files]))
     return prompts.messages(
         name,
+        ("diff", "files"),
         diff=shown,
         diff_cut=len(shown) < len(diff),
         files=files,

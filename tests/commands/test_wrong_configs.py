@@ -89,3 +89,20 @@ def test_without_a_mistake_the_panel_is_asked(team: tuple[Path, Loopback], tmp_p
     words = ("panel=mine", "--limit", "3", f"hydra.run.dir={tmp_path}/run", f"store.path={tmp_path}/s.duckdb")
     assert inside(folder, "run", *words).code == 0
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("eval=code_review", "subject=litellm_reviewer"), "{{ diff }} or {% for text in files %}"),
+        (("eval=review_judge", "subject=keep_reject_llm"), "{{ diff }} or {% for text in findings %}"),
+    ],
+)
+def test_a_subject_is_not_asked_about_what_it_is_not_shown(
+    tmp_path: Path, words: tuple[str, ...], shown: str
+) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "blind.j2").write_text("Review the change.\n")
+    done = inside(tmp_path, "validate", *words, "subject.model=openai:gpt-4o", "subject.prompt=blind")
+    assert done.code == 3
+    assert "prompts/blind.j2: shows none of the items that it asks about; allowed: " + shown in done.err

@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -237,9 +238,36 @@ def test_a_prompt_that_shows_no_item_is_refused(folder: Path, text: str) -> None
     rubric = load_rubric("takes_quality")
     with pytest.raises(InputError) as error:
         panel_messages(Prompts(), "mine", rubric, [item(1, "a"), item(2, "b")])
-    assert problem(error).startswith("prompts/mine.j2: shows none of the items that it asks about; allowed: ")
+    assert "prompts/mine.j2: shows none of the items that it asks about; allowed: " in problem(error)
     (user,) = panel_messages(Prompts(), "shout", rubric, [item(1, "a"), item(2, "b")])
     assert user.content == "AB"
+
+
+@pytest.mark.parametrize("text", ["Review it.", "{{ diff | length }}", "{{ files | length }} files"])
+def test_so_is_one_that_shows_nothing_of_a_change(folder: Path, text: str) -> None:
+    about = ("diff", "files")
+    change: dict[str, Any] = {"diff": "+a", "files": ["1 a"]}
+    write(folder, mine=text)
+    with pytest.raises(InputError) as error:
+        Prompts().messages("mine", about, **change)
+    assert "mine.j2: shows none of the items that it asks about; allowed: {{ diff }} or " in problem(error)
+    assert "{% for text in files %}, fence_open, the text, and fence_close" in problem(error)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ diff }}",
+        "{% for text in files %}{{ text }}{% endfor %}",
+        "{{ diff.splitlines()[1] }}",
+        "{% include 'part.j2' %}",
+    ],
+)
+def test_one_that_shows_a_part_of_it_is_not(folder: Path, text: str) -> None:
+    write(folder, mine="Review it.", mine__system=text, part="{{ diff | upper }}")
+    prompts = Prompts()
+    prompts.messages("mine", ("diff", "files"), diff="+a\n+b", files=[])
+    assert len(prompts.messages("mine", ("diff", "files"), diff="+a\n+b", files=["1 a"])) == 2
 
 
 def test_an_item_is_shown_as_its_text_else_as_its_payload_never_with_its_truth() -> None:
