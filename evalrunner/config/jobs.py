@@ -5,6 +5,7 @@ Workers of a launcher return nothing that can be relied on; a file in each job's
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,11 @@ from evalrunner.errors import EXIT_CRASH, EXIT_OK, Problem, UsageError, show
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+_SAME_FOR_ALL = re.compile(
+    r"\$\{(now:|oc\.env:|run_id:|hydra[.:](?!job\.(num|id|override_dirname)|overrides|runtime\.choices))[^{}]*\}"
+)
+"""The interpolations that give every job of a sweep the same text."""
 
 RESULT = "result.json"
 RECEIPT = "receipt.json"
@@ -127,7 +133,7 @@ def check_sweep(hydra: "DictConfig") -> None:
     """
     problems = []
     named = hydra.sweep._get_node("subdir")._value()
-    if "${" not in str(named):
+    if "${" not in _SAME_FOR_ALL.sub("", str(named)):
         what = "is one folder for all jobs, in which each would overwrite the others"
         allowed = "a name with ${hydra.job.num} in it, in single quotes"
         problems.append(Problem("hydra.sweep.subdir", what, show(named), allowed))

@@ -62,6 +62,18 @@ def test_a_sweep_whose_jobs_cannot_run_beside_one_another_is_refused(folder: Pat
     assert done.code == 3
     assert "hydra.sweep.subdir: is one folder for all jobs" in done.err
     assert "(found 'one'); allowed: a name with ${hydra.job.num} in it" in done.err
+    for same in (
+        "a",
+        "${hydra.job.name}",
+        "${now:%Y}-b",
+        "${run_id:}",
+        "${oc.env:HOME}",
+        "${hydra:job.name}",
+    ):
+        done = evalrunner(folder, "run", "-m", "sampler.limit=2,3", f"hydra.sweep.subdir='{same}'")
+        assert done.code == 3
+        assert "hydra.sweep.subdir: is one folder for all jobs, in which each would overwrite" in done.err
+        assert f"(found {same!r})" in done.err
     launched = ("run", "-m", "sampler.limit=2,3", "+hydra.launcher.n_jobs=0")
     done = evalrunner(folder, *launched)
     assert done.code == 3
@@ -70,6 +82,22 @@ def test_a_sweep_whose_jobs_cannot_run_beside_one_another_is_refused(folder: Pat
     done = evalrunner(folder, "run", "-m", "sampler.limit=2,3", "hydra.sweep.subdir='n${hydra.job.num}'")
     assert done.code in {0, 1}
     assert {path.parent.name for path in folder.glob("outputs/run/*/n*/receipt.json")} == {"n0", "n1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("${hydra.job.override_dirname}", {"sampler.limit=2", "sampler.limit=3"}),
+        ("${hydra:job.num}", {"0", "1"}),
+        ("${hydra.job.name}-${hydra.job.id}", {"run-0", "run-1"}),
+        ("limit${sampler.limit}", {"limit2", "limit3"}),
+    ],
+)
+def test_jobs_may_be_told_apart_by_any_name_of_their_own(tmp_path: Path, name: str, made: set[str]) -> None:
+    words = ("-m", "sampler.limit=2,3", "hydra.sweep.dir=all", f"hydra.sweep.subdir='{name}'")
+    done = evalrunner(tmp_path, "run", *words)
+    assert done.code in {0, 1}
+    assert {path.parent.name for path in tmp_path.glob("all/*/receipt.json")} == made
 
 
 def test_jobs_in_a_folder_of_another_name_have_ids_of_their_own(folder: Path) -> None:
