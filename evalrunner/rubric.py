@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from evalrunner.component import Component, ExactDecimal, Many
 from evalrunner.errors import InputError, Problem, nearest, show
 from evalrunner.paths import data_root, find_file, user_folder
+from evalrunner.receipt.jsontext import MOST_DIGITS
 
 
 class _Strict(BaseModel):
@@ -125,6 +126,14 @@ def _mapping(loader: _UniqueKeys, node: yaml.MappingNode) -> dict[Any, Any]:
     return dict(pairs)
 
 
+def _whole(loader: _UniqueKeys, node: yaml.ScalarNode) -> Any:
+    if len(node.value) > MOST_DIGITS:
+        what = f"a whole number has {len(node.value)} digits; at most {MOST_DIGITS} are read"
+        raise yaml.constructor.ConstructorError(None, None, what, node.start_mark)
+    return loader.construct_yaml_int(node)
+
+
+_UniqueKeys.add_constructor("tag:yaml.org,2002:int", _whole)
 _UniqueKeys.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
 
 
@@ -160,7 +169,7 @@ def read_rubric(path: Path) -> Rubric:
     """
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:  # a day that no calendar has is a ValueError
         raise InputError(
             Problem(str(path), f"cannot be read as YAML: {' '.join(str(error).split())}")
         ) from None

@@ -17,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from evalrunner.config.baseline import Baseline
 from evalrunner.config.check import built, raise_all, resolved
+from evalrunner.config.hydra_words import TOO_LONG, endless
 from evalrunner.config.quoting import literal
 from evalrunner.errors import ConfigError, InputError, Problem
 from evalrunner.receipt.fingerprint import canonical_json, of_text
@@ -157,7 +158,8 @@ def content(text: str, place: str) -> dict[str, Any]:
     try:
         made = OmegaConf.create(text)
     except (yaml.YAMLError, OmegaConfBaseException, ValueError) as error:
-        raise ConfigError(Problem(place, f"is no YAML: {' '.join(str(error).split())}")) from None
+        said = " ".join(str(error).split())
+        raise ConfigError(Problem(place, TOO_LONG if endless(said) else f"is no YAML: {said}")) from None
     if not isinstance(made, DictConfig):
         raise ConfigError(Problem(place, "an option is a mapping"))
     return {str(key): value for key, value in OmegaConf.to_container(made, resolve=False).items()}  # type: ignore[union-attr]

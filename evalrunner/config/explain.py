@@ -1,6 +1,7 @@
 """Puts what Hydra, OmegaConf and YAML say of a configuration into our words: place, value, what is right."""
 
 import re
+from pathlib import Path
 
 import yaml
 from hydra.errors import (
@@ -11,7 +12,7 @@ from hydra.errors import (
 )
 from omegaconf.errors import OmegaConfBaseException
 
-from evalrunner.config.hydra_words import hydra_says, omegaconf_says, unreadable
+from evalrunner.config.hydra_words import TOO_LONG, endless, hydra_says, omegaconf_says, unreadable
 from evalrunner.errors import ConfigError, EvalrunnerError, Problem, UsageError, nearest, show
 from evalrunner.paths import data_root, user_folder
 
@@ -20,6 +21,7 @@ CONFIG_FAULTS = (CompactHydraException, HydraException, OmegaConfBaseException, 
 
 _OPTION = re.compile(r"Could not (?:find|load) '([^']+)'")
 _IN = re.compile(r"^In '([^']+)': ")
+_ENDLESS = re.compile(r"\d[\d_]{4000}")
 _MERGING = re.compile(r"Error merging override (.*)", re.DOTALL)
 
 
@@ -46,7 +48,8 @@ def _problem(error: BaseException, cause: BaseException | None, sweeps: bool) ->
         return _omegaconf(error)
     if isinstance(cause, OmegaConfBaseException):
         return _omegaconf(cause, str(error))
-    return hydra_says(" ".join(str(error).split()) or type(error).__name__, sweeps=sweeps)
+    said = " ".join(str(error).split()) or type(error).__name__
+    return Problem(_endless_in(), TOO_LONG) if endless(said) else hydra_says(said, sweeps=sweeps)
 
 
 def _override(error: OverrideParseException) -> Problem:
@@ -87,11 +90,28 @@ def _yaml(error: yaml.MarkedYAMLError) -> Problem:
     return Problem(where, f"is no YAML: {what}")
 
 
+def _files() -> list[Path]:
+    """The files of the user's conf/."""
+    folder = user_folder("conf")
+    return sorted(folder.rglob("*.yaml")) if folder is not None else []
+
+
+def _endless_in() -> str:
+    """The files of the user's conf/ with a number of thousands of digits: nobody else says which it was."""
+    wrong = []
+    for file in _files():
+        try:
+            if _ENDLESS.search(file.read_text(encoding="utf-8")):
+                wrong.append(str(file))
+        except (OSError, UnicodeDecodeError):
+            continue
+    return ", ".join(wrong)
+
+
 def _not_text() -> str:
     """The files of the user's conf/ that are no text: nobody else says which it was."""
-    folder = user_folder("conf")
     wrong = []
-    for file in sorted(folder.rglob("*.yaml")) if folder is not None else ():
+    for file in _files():
         try:
             list(yaml.scan(file.read_text(encoding="utf-8")))
         except (UnicodeDecodeError, yaml.reader.ReaderError):

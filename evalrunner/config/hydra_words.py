@@ -100,10 +100,13 @@ _OMEGACONF: tuple[tuple[str, _Said], ...] = (
 )
 
 
+def endless(text: str) -> bool:
+    """Whether what was said is that a number has too many digits."""
+    return _DIGITS.search(text) is not None
+
+
 def hydra_says(text: str, *, sweeps: bool = False) -> Problem:
     """What Hydra says in prose only, on one line; `sweeps` where `-m` can be given."""
-    if _DIGITS.search(text):
-        return Problem("", TOO_LONG)
     for pattern, said in _HYDRA if sweeps else (*_ONCE, *_HYDRA):
         if (match := re.search(pattern, text)) is not None:
             return said(match)

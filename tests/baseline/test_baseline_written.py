@@ -191,6 +191,20 @@ def test_what_is_no_option_is_refused(text: str) -> None:
         load("mine", text, None, "mine.yaml")
 
 
+def test_a_number_without_end_is_told_in_our_words() -> None:
+    endless = "9" * 5000
+    with pytest.raises(ConfigError, match=r"^mine\.yaml: holds a number with thousands of digits"):
+        load("mine", f"a: {endless}", None, "mine.yaml")
+    row = {"model": "m", "place": 0, "cycle": 1, "chunk": 1, "item_ids": ["x" * LARGE], "status": "scored"}
+    text, rows = written(receipt(judgements=[row]))
+    assert rows is not None
+    changed = rows.replace('"cycle": 1', f'"cycle": {endless}')
+    assert changed != rows
+    held = text.replace(rows_sha(rows), rows_sha(changed))
+    with pytest.raises(InputError, match=r"mine\.jsonl: is no JSONL of rows: a whole number has 5000 digits"):
+        load("mine", held, changed, "mine.yaml")
+
+
 def test_an_option_without_figures_says_how_to_get_some() -> None:
     with pytest.raises(ConfigError, match="bless mine"):
         load("mine", "runs: 3\n", None, "mine.yaml")

@@ -202,6 +202,13 @@ def test_a_sweep_is_advised_only_to_commands_that_can_be_swept(command: str, val
             "{conf}/panel/mine.yaml:2:1",
             "is no YAML",
         ),
+        (
+            "sampler/mine.yaml",
+            f"limit: {'9' * 5000}\n",
+            ["sampler=mine"],
+            "{conf}/sampler/mine.yaml",
+            "holds a number with thousands of digits",
+        ),
         ("panel/mine.yaml", "- a\n- b\n", ["panel=mine"], "panel", "should be a mapping (found ['a', 'b'])"),
         (
             "panel/mine.yaml",
