@@ -192,7 +192,15 @@ def _parsed(data: bytes) -> dict[str, Any]:
 
 
 def _amount(value: Any) -> Decimal | None:
-    return None if value is None else Decimal(value)
+    if value is None:
+        return None
+    try:
+        amount = Decimal(value)
+    except ArithmeticError:
+        raise ValueError("no amount") from None
+    if not amount.is_finite() or amount < 0:
+        raise ValueError("no amount that anything can cost")
+    return amount
 
 
 def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:

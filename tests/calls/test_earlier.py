@@ -164,6 +164,22 @@ def test_a_reply_that_lacks_a_part_is_dropped_and_its_attempt_counts_at_its_boun
     earlier.close()
 
 
+@pytest.mark.parametrize("amount", ["f", "NaN", "-1", -1, [1]])
+@pytest.mark.parametrize("key", ["bound_usd", "cost_usd"])
+def test_what_is_no_amount_drops_its_line(tmp_path: Path, key: str, amount: object) -> None:
+    path = tmp_path / "calls.jsonl"
+    first_part(path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    next(line for line in lines if key in line)[key] = amount
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    earlier = Earlier(path)
+    assert earlier.dropped == 1
+    assert earlier.spent_usd is not None
+    assert earlier.spent_usd >= 22 * MILL
+    earlier.untaken()
+    earlier.close()
+
+
 def is_json(data: bytes) -> bool:
     try:
         json.loads(data)
