@@ -222,6 +222,7 @@ class Task:
     def __init__(self, command: str, flags: "Mapping[str, str]") -> None:
         self.command = command
         self.flags = dict(flags)
+        self.process = os.getpid()
 
     def module(self) -> "ModuleType":
         """The command's module: it has `main`, and may have `summarise`."""
@@ -240,6 +241,11 @@ class Task:
         from evalrunner.config.jobs import given_overrides, in_sweep
         from evalrunner.errors import EvalrunnerError
 
+        if os.getpid() != self.process:  # a launcher's worker
+            from evalrunner.config.process import ready_streams
+
+            self.process = os.getpid()
+            ready_streams()
         hydra, swept = HydraConfig.get(), in_sweep()
         folder = Path(hydra.runtime.output_dir)
         overrides = tuple(given_overrides())

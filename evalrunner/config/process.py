@@ -25,16 +25,19 @@ class _Pipe(io.FileIO):
 
 
 def set_up() -> None:
-    """Readies streams and signals.
-
-    A closed pipe is no error, so the exit code stays the verdict's. What is not a terminal is written in
-    UTF-8, whatever the locale. SIGTERM interrupts as Ctrl-C does.
-    """
+    """Readies streams and signals. SIGTERM interrupts as Ctrl-C does."""
     for number in (0, 1, 2):
         _occupy(number)
+    ready_streams()
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+def ready_streams() -> None:
+    """A closed pipe is no error, so that the exit code stays the verdict's. What is not a terminal is written
+    in UTF-8, whatever the locale.
+    """
     sys.stdout = _stream(sys.stdout, 1, "strict")
     sys.stderr = _stream(sys.stderr, 2, "backslashreplace")
-    signal.signal(signal.SIGTERM, _interrupt)
 
 
 def _occupy(number: int) -> None:

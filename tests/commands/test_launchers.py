@@ -49,3 +49,16 @@ def test_jobs_run_in_other_processes_and_land_in_one_store(tmp_path: Path, launc
     assert len(set(processes)) > 1
     rows = inside(tmp_path, "trend", "--attempts", "--json").json["rows"]
     assert sorted(row["run_id"] for row in rows) == sorted(receipt["run_id"] for receipt in receipts)
+
+
+@pytest.mark.parametrize("launcher", ["basic", "joblib"])
+def test_readers_who_have_seen_enough_change_no_exit_code(tmp_path: Path, launcher: str) -> None:
+    given = ["run", "-m", f"hydra/launcher={launcher}", "sampler.limit=5,7"]
+    with subprocess.Popen(
+        [*FAST, *given], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=300) in {0, 1}
+    assert len(list(tmp_path.glob("outputs/run/*/*/receipt.json"))) == 2
