@@ -1,8 +1,8 @@
 """Kills runs at random moments, takes each up again, and checks that nothing was lost and nothing paid twice.
 
-    python bench/kills.py [--kills 200] [--at-once 2] [--seed 1]
+    python bench/kills.py [--kills 200] [--at-once 2] [--seed 1] [--takes 12] [--latency 0.15] [--flight 3]
 
-A run asks two models behind a scripted server about twelve takes each, some of which need a re-ask. It is
+A run asks two models behind a scripted server about its takes, some of which need a re-ask. It is
 killed (SIGKILL) at a random moment: while it starts, after a random number of journal lines and some
 milliseconds, or while receipt and database are written. Three in ten are killed once more while they go on.
 Then `run --resume` ends it. Printed is what became of them. Exit code 1 when a receipt differs from the
@@ -35,7 +35,6 @@ from loopback import Loopback, Reply, Request, score_all, text  # noqa: E402
 
 PROGRAM = [sys.executable, "-m", "evalrunner"]
 MODELS = ("one", "two")
-FLIGHT = 3
 DIFFERS = ("ts", "run_id", "resumed", "cost_usd", "budget", "usage")
 """Keys of a receipt in which a resumed run may differ; what it cost is checked by itself."""
 
@@ -67,11 +66,18 @@ def main() -> int:
     arguments.add_argument("--kills", type=int, default=200)
     arguments.add_argument("--at-once", type=int, default=2, help="runs at a time")
     arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument(
+        "--takes", type=int, default=12, help="from 251 on judgements lie beside the receipt"
+    )
+    arguments.add_argument("--latency", type=float, default=0.15, help="seconds that the server waits")
+    arguments.add_argument("--flight", type=int, default=3, help="calls in flight a model")
     given = arguments.parse_args()
     draw = random.Random(given.seed)
-    with tempfile.TemporaryDirectory() as name, Loopback(answer, latency=0.15) as server:
+    with tempfile.TemporaryDirectory() as name, Loopback(answer, latency=given.latency) as server:
         folder = Path(name)
-        whole = run(folder, *words(server))
+        write_takes(folder / "takes.jsonl", given.takes)
+        asked_for = words(server, given.flight)
+        whole = run(folder, *asked_for)
         assert whole.returncode in {0, 1}, whole.stderr
         found = Found(undisturbed=json.loads(whole.stdout))
         needed = len(server.requests)
@@ -81,7 +87,7 @@ def main() -> int:
             for _ in range(given.kills)
         ]
         with ThreadPoolExecutor(given.at_once) as pool:
-            for done in [pool.submit(one, folder, server, *each, found) for each in moments]:
+            for done in [pool.submit(one, folder, asked_for, *each, found) for each in moments]:
                 done.result()
         asked = len(server.requests) - needed
         checked = run(folder, "store", "check")
@@ -104,12 +110,38 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def words(server: Loopback) -> list[str]:
+def write_takes(path: Path, count: int) -> None:
+    """So many takes."""
+    rows = (
+        {
+            "id": f"take-{number}",
+            "page_slug": "page",
+            "page_text": f"Line {number} was measured.",
+            "claim": f"Line {number} was measured.",
+            "kind": "fact",
+            "holder": "world",
+            "weight": 0.85,
+            "since_date": "2026-01",
+            "source": "bench",
+        }
+        for number in range(count)
+    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def words(server: Loopback, flight: int) -> list[str]:
     """The command line of the run."""
     address = server.url("openai")
-    seats = ",".join(f"{{id: {name}, api_base: '{address}', concurrency: {FLIGHT}}}" for name in MODELS)
+    seats = ",".join(f"{{id: {name}, api_base: '{address}', concurrency: {flight}}}" for name in MODELS)
     prices = [f"pricing.models.{name}={{input_usd_per_mtok: 10, output_usd_per_mtok: 20}}" for name in MODELS]
-    return ["run", f"panel.models=[{seats}]", *prices, "judge.chunk_size=1", "--limit", "12", "--json"]
+    return [
+        "run",
+        f"panel.models=[{seats}]",
+        *prices,
+        "judge.chunk_size=1",
+        "source.path=takes.jsonl",
+        "--json",
+    ]
 
 
 def run(folder: Path, *given: str) -> "subprocess.CompletedProcess[str]":
@@ -167,9 +199,9 @@ def lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.is_file() else 0
 
 
-def one(folder: Path, server: Loopback, first: Moment, second: Moment | None, found: Found) -> None:
+def one(folder: Path, asked: list[str], first: Moment, second: Moment | None, found: Found) -> None:
     """Kills a run, perhaps once more, takes it up, and looks at what came of it."""
-    place = killed(folder, first, words(server))
+    place = killed(folder, first, asked)
     moment = where(place)
     if second is not None and resumable(place):
         assert place is not None
@@ -254,6 +286,10 @@ def told(found: Found, receipt: Mapping[str, Any], place: Path) -> None:
         wrong.append(f"cost_usd {receipt['cost_usd']}, of which {lost} are bounds")
     if receipt["usage"]["judge"]["calls"] != undisturbed["usage"]["judge"]["calls"]:
         wrong.append("usage.judge.calls")
+    if beside := receipt.get("judgements_file"):
+        kept = place.parent / receipt["run_id"] / beside["file"]
+        if not kept.is_file() or sha256(kept.read_bytes()).hexdigest() != beside["sha256"]:
+            wrong.append(f"{kept.name} is not the receipt's")
     if wrong:
         with found.lock:
             found.wrong.append(f"{place.name}: {', '.join(wrong)}")
