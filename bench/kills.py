@@ -76,7 +76,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name, Loopback(answer, latency=given.latency) as server:
         folder = Path(name)
         write_takes(folder / "takes.jsonl", given.takes)
-        asked_for = words(server, given.flight)
+        asked_for = words(server, given.flight, given.takes)
         whole = run(folder, *asked_for)
         assert whole.returncode in {0, 1}, whole.stderr
         found = Found(undisturbed=json.loads(whole.stdout))
@@ -129,7 +129,7 @@ def write_takes(path: Path, count: int) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def words(server: Loopback, flight: int) -> list[str]:
+def words(server: Loopback, flight: int, takes: int) -> list[str]:
     """The command line of the run."""
     address = server.url("openai")
     seats = ",".join(f"{{id: {name}, api_base: '{address}', concurrency: {flight}}}" for name in MODELS)
@@ -140,6 +140,7 @@ def words(server: Loopback, flight: int) -> list[str]:
         *prices,
         "judge.chunk_size=1",
         "source.path=takes.jsonl",
+        f"--limit={takes}",
         "--json",
     ]
 
