@@ -1,6 +1,7 @@
 """Time and memory of a sample of 100 takes from a large file, beside what counting and reading it takes.
 
     python bench/sampling.py [--rows 1000000] [--limit 100] [--runs 3] [--folder FOLDER]
+                             [--formats parquet csv jsonl]
 
 Every measurement is a process of its own, start-up included. The floors are taken in the same run: Python
 that does nothing, and DuckDB over the same file, once counting its rows (for Parquet that reads the footer
@@ -28,7 +29,7 @@ print("peak", peak // 1024)
 NOTHING = "pass"
 MAKE = """
 import sys, duckdb
-rows, folder = int(sys.argv[1]), sys.argv[2]
+rows, folder, formats = int(sys.argv[1]), sys.argv[2], sys.argv[3].split(",")
 con = duckdb.connect(config={"temp_directory": folder})
 con.execute("SET enable_progress_bar = false")
 takes = f\"\"\"SELECT 'take-' || i AS id, 'companies/c-' || i // 6 AS page_slug,
@@ -40,7 +41,8 @@ takes = f\"\"\"SELECT 'take-' || i AS id, 'companies/c-' || i // 6 AS page_slug,
     repeat('The page says a thing or two about it, in plain prose. ', 8) || i AS page_text
     FROM range({rows}) AS r(i)\"\"\"
 for name, how in (("parquet", "parquet"), ("csv", "csv, HEADER"), ("jsonl", "json")):
-    con.execute(f"COPY ({takes}) TO '{folder}/takes.{name}' (FORMAT {how})")
+    if name in formats:
+        con.execute(f"COPY ({takes}) TO '{folder}/takes.{name}' (FORMAT {how})")
 """
 FLOOR = """
 import sys, duckdb
@@ -89,9 +91,11 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=100)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--folder", type=Path, help="where to write the files (default: a temporary folder)")
+    known = ["parquet", "csv", "jsonl"]
+    parser.add_argument("--formats", nargs="+", choices=known, default=known, help="only these")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        run(MAKE, str(options.rows), folder)
+        run(MAKE, str(options.rows), folder, ",".join(options.formats))
         start, _ = median(options.runs, NOTHING)
         print(f"{options.rows:,} rows, sample of {options.limit}; Python alone: {start:.3f} s")
         print(

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from hashlib import sha256
 from typing import Any, Final, Literal
 
@@ -101,8 +102,10 @@ class Outcome:
     error: str | None = None
 
 
-OUTCOME = TypeAdapter(Outcome)
-"""Reads an outcome from plain data, and writes it as such."""
+@cache
+def outcome_adapter() -> TypeAdapter[Outcome]:
+    """What reads an outcome from plain data, and writes it as such."""
+    return TypeAdapter(Outcome)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from evalrunner.receipt.fingerprint import content_sha
-from evalrunner.records import OUTCOME, Item, Outcome
+from evalrunner.records import Item, Outcome, outcome_adapter
 
 LANDED = (
     "diff --git a/page.py b/page.py\n"
@@ -74,7 +74,7 @@ def blind_lines(pairs: Iterable[tuple[Item, list[Outcome]]]) -> str:
         json.dumps(
             {
                 **item.model_dump(mode="json", exclude={"text"}),
-                "outcomes": [OUTCOME.dump_python(each, mode="json") for each in outcomes],
+                "outcomes": [outcome_adapter().dump_python(each, mode="json") for each in outcomes],
             }
         )
         + "\n"

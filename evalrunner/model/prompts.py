@@ -18,7 +18,7 @@ from evalrunner.paths import data_root, find_file, user_folder
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from jinja2 import Template, TemplateError
+    from jinja2 import Template, TemplateError, nodes
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 SUFFIX = ".j2"
@@ -33,6 +33,7 @@ class Prompts:
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self._references: dict[str, list[str]] = {}
+        self._trees: dict[str, nodes.Template] = {}
         self._there: dict[str, bool] = {}
         self._templates: dict[str, Template] = {}
         self._checked = Once(_check_plain)
@@ -127,8 +128,14 @@ class Prompts:
         asked = (name, count, *map(id, shared.values()))
         if asked not in self._plans:
             given = {"items": items, "fence_open": fence[0], "fence_close": fence[1], **shared}
-            self._shows(name, ["items"], given)
-            self._plans[asked] = (shared, self._plan(name, count, shared))
+            plan = self._plan(name, count, shared)
+            if plan is None:
+                self._shows(name, ["items"], given)
+            elif count and not any(
+                isinstance(part, int) and part < count for _, prompt in plan for part in prompt
+            ):
+                raise self._unseen(name, ["items"], given)
+            self._plans[asked] = (shared, plan)
         plan = self._plans[asked][1]
         if plan is None:
             return self.messages(name, items=items, fence_open=fence[0], fence_close=fence[1], **shared)
@@ -153,19 +160,23 @@ class Prompts:
             except InputError:  # the template is wrong, which its own values tell, or takes the texts apart
                 return
         if said[0] == said[1]:
-            ways = (
-                f"{{{{ {each} }}}}" if isinstance(values[each], str) else f"{{% for text in {each} %}}"
-                for each in about
-            )
-            what = "shows none of the items that it asks about"
-            allowed = f"{' or '.join(ways)}, fence_open, the text, and fence_close each on a line of its own"
-            raise InputError(Problem(str(_find(f"{name}{SUFFIX}")), what, None, allowed))
+            raise self._unseen(name, about, values)
+
+    @staticmethod
+    def _unseen(name: str, about: Sequence[str], values: Mapping[str, Any]) -> InputError:
+        ways = (
+            f"{{{{ {each} }}}}" if isinstance(values[each], str) else f"{{% for text in {each} %}}"
+            for each in about
+        )
+        what = "shows none of the items that it asks about"
+        allowed = f"{' or '.join(ways)}, fence_open, the text, and fence_close each on a line of its own"
+        return InputError(Problem(str(_find(f"{name}{SUFFIX}")), what, None, allowed))
 
     def _plan(self, name: str, count: int, shared: Mapping[str, Any]) -> list[tuple[Role, Parts]] | None:
         """The parts of each message; None where a template does more with the items than print them."""
         files = [f"{name}{SUFFIX}"] + [f"{name}.system{SUFFIX}"] * self.has(f"{name}.system")
         if not all(
-            prints_only(self._jinja.parse(self._text(file)), "items", ["fence_open", "fence_close"])
+            prints_only(self._trees[file], "items", ["fence_open", "fence_close"])
             for file in self._whole(files)
         ):
             return None
@@ -234,8 +245,14 @@ class Prompts:
                     allowed='names in quotes, such as {% include "part.j2" %}',
                 )
             )
+        self._trees[file] = tree
         self._references[file] = [name for name in named if name is not None]
         return self._references[file]
+
+
+def _shows_text(prompt: Parts, count: int) -> bool:
+    """Whether one of the first `count` texts stands in a prompt."""
+    return any(isinstance(part, int) and part < count for part in prompt)
 
 
 def _find(file: str) -> Any:

@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 from evalrunner import __version__
 from evalrunner.errors import InputError, Problem, ReceiptNotKeptError, show
 from evalrunner.receipt.jsontext import fraction, readable_json
-from evalrunner.records import OUTCOME, Outcome, Record
+from evalrunner.records import Outcome, Record, outcome_adapter
 
 BEGUN = "begun.json"
 CALLS = "calls.jsonl"
@@ -222,7 +222,7 @@ class OutcomeLog:
         new = [line for line in warnings if line not in self._told]
         line: dict[str, Any] = {
             "v": VERSION,
-            "outcome": OUTCOME.dump_python(outcome),
+            "outcome": outcome_adapter().dump_python(outcome),
             "warnings": new,
             "unpriced": list(unpriced),
         }

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from evalrunner.errors import InputError, Problem, show
 from evalrunner.receipt.fingerprint import content_sha
 from evalrunner.receipt.jsontext import fraction, no_twice, readable_json, whole_number
-from evalrunner.records import OUTCOME, Item, Outcome, Record, Selection
+from evalrunner.records import Item, Outcome, Record, Selection, outcome_adapter
 from evalrunner.source.shelf import Shelf
 
 
@@ -53,7 +53,7 @@ def lines(items: Iterable[Item], outcomes: Iterable[Outcome] | None, via: Via) -
     """One JSON line an item, with its outcomes when there are any."""
     by_item: dict[str, list[dict[str, Any]]] = {}
     for outcome in outcomes or ():
-        by_item.setdefault(outcome.item_id, []).append(OUTCOME.dump_python(outcome))
+        by_item.setdefault(outcome.item_id, []).append(outcome_adapter().dump_python(outcome))
     origin = via.model_dump(exclude_none=True)
     for item in items:
         record: dict[str, Any] = item.model_dump(exclude_none=True)
@@ -135,4 +135,4 @@ def _record(record: dict[str, Any]) -> tuple[Item, list[Outcome]]:
     if isinstance(payload, dict) and isinstance(truth, dict):
         record = {"content_sha": content_sha(payload, truth), **record}
     item = Item.model_validate(record)
-    return item, [OUTCOME.validate_python(each) for each in record.get("outcomes", ())]
+    return item, [outcome_adapter().validate_python(each) for each in record.get("outcomes", ())]

@@ -7,7 +7,7 @@ from agents_kit import command, item_of
 from blind_origin import small
 from git_server import GitServer
 
-from evalrunner.records import OUTCOME
+from evalrunner.records import outcome_adapter
 
 TOKEN = "clone-secret"
 
@@ -29,7 +29,7 @@ def test_the_token_for_cloning_is_used_and_stands_nowhere(remote, trial, tmp_pat
     outcome = trial(command(tmp_path, script, keep_repos=True), item)
     assert (outcome.status, outcome.error) == ("ok", None)
     assert "return a + b" in outcome.payload["landed_diff"]
-    assert TOKEN not in json.dumps(OUTCOME.dump_python(outcome, mode="json"))
+    assert TOKEN not in json.dumps(outcome_adapter().dump_python(outcome, mode="json"))
     kept = trial.kept(outcome)
     secrets = (TOKEN.encode(), server.wanted.split()[1].encode())
     for file in kept.rglob("*"):
