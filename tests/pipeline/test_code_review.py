@@ -183,10 +183,10 @@ def test_an_interrupted_run_leaves_no_repository(work: Path, temporary: Path) ->
         time.sleep(0.05)
     assert process.stderr is not None
     process.send_signal(signal.SIGINT)
-    said = b"nothing yet"
-    while b"stopping" not in said:  # it would let the program end
-        said = process.stderr.readline()
-        assert said, "it ended without a word"
+    said = [b""]
+    while b"stopping" not in said[-1]:  # it would let the program end
+        said.append(process.stderr.readline())
+        assert said[-1], said
     time.sleep(ONE_PRESS_S + 0.1)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
